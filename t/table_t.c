@@ -9,7 +9,7 @@
 #include "table/rows.h"
 #include "ompjit_rtl.h"
 #include "tap.h"
-#include "tool/table.h"
+#include "tool/show/table.h"
 
 /* ------------------------------------------------------- rows, by hand */
 

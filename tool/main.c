@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "ompjit_opt.h"
-#include "tool/cc.h"
-#include "tool/table.h"
+#include "tool/cc/cc.h"
+#include "tool/show/table.h"
 #include "tool/tool.h"
 
 /* A command has options by options.def, or reads its words itself. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 /* ------------------------------------------------------- clang's words */

@@ -10,7 +10,7 @@
 
 #include "ompjit.h"
 #include "ompjit_rtl.h"
-#include "tool/table.h"
+#include "tool/show/table.h"
 
 static const char usage[] =
     "usage: ompjit table [INDEX | NAME | --grep TEXT] [--json | --markdown]\n"

@@ -3,7 +3,7 @@
  * ompjit doctor: symbols of ELF files by the section of their table. Linked
  * files have two tables, of which formats/elf_file.h knows one.
  */
-#include "tool/doctor.h"
+#include "tool/doctor/doctor.h"
 
 bool elf_symbol_at(const ompjit__elf_file *f, unsigned section, uint64_t i,
                    struct elf_symbol *out)

@@ -2,11 +2,11 @@
  *
  * ompjit doctor: what its files share.
  *
- *   FILEs            doctor.c          reads files and members of archives
- *     entries        doctor_entries.c  of ELF files for the host
- *     images         doctor_images.c   in these files, and files of their own
+ *   FILEs            doctor.c   reads files and members of archives
+ *     entries        entries.c  of ELF files for the host
+ *     images         images.c   in these files, and files of their own
  *       kernels
- *   checks           doctor_match.c    each entry has its kernel, and back
+ *   checks           match.c    each entry has its kernel, and back
  *
  * Of the library's internals they use the readers of ELF files, of device
  * images and of their machine code, and the layouts of entries.
@@ -84,7 +84,7 @@ struct doctor {
     bool failed; /* no memory */
 };
 
-/* ---------------------------------------------------------------- doctor.c */
+/* ----------------------------------------------------------------- doctor.c */
 
 /* Tells of something that is wrong. Of very many the last ones are only
  * counted. */
@@ -104,7 +104,7 @@ void *doctor_grow(struct doctor *d, void *list, size_t *n, size_t size);
 #define DOCTOR_ADD(d, list, n) \
     doctor_grow(d, &(d)->list, &(d)->n, sizeof *(d)->list)
 
-/* -------------------------------------- doctor_entries.c, doctor_images.c */
+/* -------------------------------------- entries.c, images.c */
 
 /* A file for the CPU: its entries, what it refers to, and images within. */
 void doctor_host(struct doctor *d, const char *name, ompjit__elf_file *f);
@@ -117,7 +117,7 @@ void doctor_image(struct doctor *d, const char *place, bool cuda,
 /* Does a shared library or object have kernels as functions? */
 bool doctor_is_host_image(ompjit__bytes file);
 
-/* ---------------------------------------------------------- doctor_match.c */
+/* ------------------------------------------------------------------ match.c */
 
 /* Compares entries with kernels, which are sorted by their symbols then. */
 void doctor_match(struct doctor *d);
@@ -129,7 +129,7 @@ bool doctor_is_same_target(const struct doctor_image *a,
 /* Is it the first of the images for its target? */
 bool doctor_is_first(const struct doctor *d, size_t image);
 
-/* ------------------------------------------------------------ doctor_elf.c */
+/* -------------------------------------------------------------------- elf.c */
 
 /* A symbol of any table, and its name. */
 struct elf_symbol {

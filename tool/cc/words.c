@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 /* --------------------------------------------------------- response files */

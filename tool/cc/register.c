@@ -14,7 +14,7 @@
 /* The section of clang's entries, which the linker puts together. */
 extern char __start_llvm_offload_entries[] HIDDEN;
 extern char __stop_llvm_offload_entries[] HIDDEN;
-/* LLVM's containers, one for each source; in an object of cc_pack.c's. */
+/* LLVM's containers, one for each source; in an object of pack.c's. */
 extern char ompjit_images_begin[] HIDDEN, ompjit_images_end[] HIDDEN;
 
 void __tgt_register_lib(ompjit__bin_desc *desc);

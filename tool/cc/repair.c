@@ -2,14 +2,14 @@
  *
  * Corrects what clang and flang get wrong in a host half, in its file, before
  * they make an object of it, as `ompjit run` does (passes/hosthalf/repair.c), and
- * has clang's halves agree (cc_match.c).
+ * has clang's halves agree (match.c).
  *
  * clang makes the halves of a source in this order, and calls the second of
  * them by the tool's own program:
  *
  *   host half, bitcode without LLVM's passes    NAME-a1b2c3.bc
  *   device half                                 NAME-sm_90-d4e5f6.o
- *   llvm-offload-binary (cc_pack.c)
+ *   llvm-offload-binary (pack.c)
  *   object of the host half
  *
  * With -save-temps the halves are NAME-host-TRIPLE.bc and
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "door/door.h"
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 static int repair(ompjit_context **ctx, const char *file,

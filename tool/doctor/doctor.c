@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tool/cc.h"
-#include "tool/doctor.h"
+#include "tool/cc/cc.h"
+#include "tool/doctor/doctor.h"
 
 enum { MESSAGES = 50 };
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 
 /* The n-th 32 bits. */
 static uint32_t word_at(const ompjit__buf *bitcode, size_t n)

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 #define LINKER "--linker-path="

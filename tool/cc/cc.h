@@ -5,16 +5,16 @@
  * clang finds two programs in a folder of ours, which are this tool by other
  * names:
  *
- *   ompjit cc              cc.c        runs clang (cc_run.c)
- *   llvm-offload-binary    cc_pack.c   device bitcode into its container
- *   clang-linker-wrapper   cc_link.c   registers the device code (cc_inputs.c),
- *                                      becomes the linker
+ *   ompjit cc              cc.c     runs clang (run.c)
+ *   llvm-offload-binary    pack.c   device bitcode into its container
+ *   clang-linker-wrapper   link.c   registers the device code (inputs.c),
+ *                                   becomes the linker
  *
  * flang's driver has no such places: `ompjit fc` (fc.c) asks it for its commands
  * and runs those, with more of them for sources.
  *
- * Both have host halves corrected (cc_repair.c), and clang's halves made to agree
- * (cc_match.c).
+ * Both have host halves corrected (repair.c), and clang's halves made to agree
+ * (match.c).
  *
  * Of the library's internals they use the search for clang, growing lists and
  * buffers, the readers of ELF files and device images, and the repair of host
@@ -38,7 +38,7 @@ int tool_fc(int argc, char **argv); /* flang */
 int tool_link(int argc, char **argv);
 int tool_pack(int argc, char **argv);
 
-/* ------------------------------------------------------------ cc_request.c */
+/* ---------------------------------------------------------------- request.c */
 
 /* It stands before a word for the device's half alone. */
 #define DEVICE_CC1 "-Xopenmp-target=nvptx64-nvidia-cuda"
@@ -61,7 +61,7 @@ bool request_sources_have(const struct request *r, const char *word);
 /* Adds the user's words, but those that say how to offload. */
 void request_add_words(const struct request *r, ompjit__args *out);
 
-/* -------------------------------------------------------------- cc_words.c */
+/* ------------------------------------------------------------------ words.c */
 
 /* Appends the words of a text, which is changed: quotes and backslashes are taken
  * off. */
@@ -83,7 +83,7 @@ int memory_file(const ompjit__buf *content);
 /* The folder of clang's two programs, malloc'd; NULL after a message. */
 char *tools_folder(void);
 
-/* --------------------------------------------------------------- cc_run.c */
+/* -------------------------------------------------------------------- run.c */
 
 /* Programs that run one after the other, with a folder for temporary files that
  * TMPDIR names. Signals are blocked between them. */
@@ -109,7 +109,7 @@ int steps_run_for_text(struct steps *s, const ompjit__args *words,
 /* All of that for one program. */
 int words_run(const ompjit__args *words);
 
-/* --------------------------------------------------------------- cc_pack.c */
+/* ------------------------------------------------------------------- pack.c */
 
 /* Appends an image in LLVM's offload binary, OpenMP's, of 8-byte alignment. */
 void pack_image(ompjit__buf *out, const char *triple, const char *arch,
@@ -118,14 +118,14 @@ void pack_image(ompjit__buf *out, const char *triple, const char *arch,
  * ompjit_images_begin and ompjit_images_end. */
 void pack_object(ompjit__buf *out, const ompjit__buf *bytes);
 
-/* ----------------------------------------------------------- cc_bitcode.c */
+/* ---------------------------------------------------------------- bitcode.c */
 
 /* Has bitcode no symbol at all, as of a source without device code? */
 bool bitcode_is_empty(const ompjit__buf *bitcode);
 /* Refers it to a variable that it does not define? False where that is not known. */
 bool bitcode_lacks_variable(const ompjit__buf *bitcode);
 
-/* ----------------------------------------------------------- cc_repair.c */
+/* ----------------------------------------------------------------- repair.c */
 
 /* Corrects a host half in its file. `*ctx` is made when it is NULL, and is the
  * caller's to destroy. EXIT_OK or, after a message, another status. */
@@ -134,13 +134,13 @@ int half_repair(ompjit_context **ctx, const char *file);
  * has the halves agree, where they need it. */
 int halves_repair(const char *device);
 
-/* ------------------------------------------------------------- cc_match.c */
+/* ------------------------------------------------------------------ match.c */
 
 /* Has the two halves of a source agree, in their files; `may_differ`: where they
  * are of one source. EXIT_OK or, after a message, another status. */
 int halves_match(const char *host, const char *device, bool may_differ);
 
-/* ------------------------------------------------------------- cc_inputs.c */
+/* ----------------------------------------------------------------- inputs.c */
 
 /* An object or a member of an archive that has device code. */
 struct device_input {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 /* Adds zeros up to a multiple of 8. */

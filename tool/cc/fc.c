@@ -8,13 +8,13 @@
  *   host IR    flang -fc1, without LLVM's passes
  *   repaired   what flang gets wrong there, as `ompjit run` has it
  *   device IR  flang -fc1 for the device's half, as bitcode
- *   packed     into LLVM's container (cc_pack.c)
+ *   packed     into LLVM's container (pack.c)
  *   object     flang -fc1 of the host IR, with the container in a section
  *
  * but a source without directives has no device IR. Where flang refuses a type
  * for a GPU, device IR is made of HLFIR for the host (frontend/flang/hlfir.c).
  *
- * and the linker's is that of `ompjit cc` (cc_link.c). All others run as they
+ * and the linker's is that of `ompjit cc` (link.c). All others run as they
  * are.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #include "door/door.h"
 #include "frontend/flang/flang.h"
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 #define TRIPLE "nvptx64-nvidia-cuda"

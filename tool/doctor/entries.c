@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/doctor.h"
+#include "tool/doctor/doctor.h"
 
 const struct doctor_layout doctor_layouts[LAYOUTS] = {
     [NEW] = {OMPJIT__ENTRY_SECTION, "__start_" OMPJIT__ENTRY_SECTION,

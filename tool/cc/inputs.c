@@ -15,7 +15,7 @@
 
 #include "formats/elf_file.h"
 #include "images/images.h"
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 /* All bitcode is said to be of one target, so that it is linked to one program;

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "door/door.h"
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 /* ----------------------------------------------------------- clang's command */

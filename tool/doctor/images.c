@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/doctor.h"
+#include "tool/doctor/doctor.h"
 
 static const char clangs[] = "__omp_offloading_";
 

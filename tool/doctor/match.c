@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/doctor.h"
+#include "tool/doctor/doctor.h"
 
 /* ----------------------------------------------------------------- program */
 

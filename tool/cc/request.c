@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "tool/cc.h"
+#include "tool/cc/cc.h"
 #include "tool/tool.h"
 
 /* ------------------------------------------------------------- the flags */
@@ -33,7 +33,7 @@ static const struct flag {
     enum meaning meaning;
 } flags[] = {
 #define FLAG(word, match, meaning) {word, match, meaning},
-#include "tool/cc.def"
+#include "tool/cc/cc.def"
 };
 
 static const struct flag *find(const char *word)
