@@ -66,8 +66,33 @@ completes '#pragma omp target dat' 19 data
 completes '#pragma omp target m' 19 map
 completes '#pragma omp parallel for sched' 25 schedule
 completes '#pragma omp target \\\n map(to: numb' 30 number
-completes ':und' 1 undo
+completes '#pragma o' 8 omp
+completes '#pragma omp wor' 12 ''
+completes '#pragma omp parallel for schedule(dy' 34 dynamic
+completes '#pragma omp target map(alw' 23 always
+completes '#pragma omp target map(from: fro' 29 ''
+completes '#pragma omp parallel default(sh' 29 shared
 completes 'nothing_like_it' 0 ''
+completes 'whil' 0 while
+completes 'int f(void) {\n    swi' 18 switch
+answers "names of the session come first" '"matches":\[\{"name":"number"' \
+    '{"id":11,"op":"complete","code":"int one = n"}'
+completes ':und' 1 undo
+completes ':help :und' 7 undo
+completes ':lang ' 6 c,c++
+completes ':device ' 8 host,cuda
+completes ':source num' 8 number
+completes ':type pq.x' 9 xx
+completes ':undo ' 6 ''
+mkdir -p some/folder
+touch some/file.c some/.hidden
+completes ':load so' 6 some/
+completes ':save some/' 6 some/file.c,some/folder/
+completes ':load some/.h' 6 some/.hidden
+answers "a variable that is an array" '"status":"ok"' \
+    '{"id":10,"op":"execute","code":"double array[4]; int arrange(void);"}'
+completes ':plot arra' 6 array
+completes ':plot array some/fi' 12 some/file.c
 answers "a variable is inspected" \
     'number: int\\ndeclared at In\[[0-9]*\]:1\\nsize: 4 bytes\\nvalue: 4\\n' \
     '{"id":12,"op":"inspect","code":"1 + number","cursor":6}'
@@ -75,7 +100,7 @@ answers "an expression of the compiler's" 'printf: int \(\*\)\(const char \*' \
     '{"id":12,"op":"inspect","code":"printf"}'
 answers "nothing" '"found":false' '{"id":12,"op":"inspect","code":"nothing"}'
 answers "the history" \
-    '"inputs":\[\{"number":[0-9]+,"code":"struct pt .*number = 4;"\}\]' \
+    '"inputs":\[\{"number":[0-9]+,"code":"double array.4.; int arrange.*"\}\]' \
     '{"id":12,"op":"history","n":1}'
 
 # ---------------------------------------------------------------- interrupts

@@ -94,6 +94,9 @@ for _ in range(99):
         break
 shows("  again and again", "\x03", rb"\^C", editing=False)
 if edits:
+    shows("Tab at a line's begin", "int g(void) {\n", rb"", rb"\.\.\.> ")
+    shows("  indents", "\treturn 7; }\n", rb"(\x1b\[13G|    )return 7")
+    shows("commands", ":hel\t :lis\t\n", rb":list +list the inputs")
     shows("completion", "numb\t\n", rb"\(int\) 5")
     shows("history", "\x1b[A\n", rb"\(int\) 5")
     shows("  search", "\x12f(2", rb"f\(21\)", None)

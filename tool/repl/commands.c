@@ -15,6 +15,7 @@
 
 #include "tool/repl/colour.h"
 #include "tool/repl/commands.h"
+#include "tool/repl/complete.h"
 #include "tool/repl/numbers.h"
 #include "tool/repl/plot.h"
 #include "tool/repl/state.h"
@@ -563,12 +564,23 @@ static void command_quit(struct call *c)
 
 static void command_help(struct call *c);
 
+enum completion_of {
+    NOTHING,
+    COMMANDS,
+    NAMES,
+    VARIABLES,
+    EXPRESSION,
+    FILES,
+    CHOICES
+};
+
 static const struct command {
     const char *name, *arguments, *summary;
     void (*function)(struct call *c);
+    enum completion_of completion;
 } commands[] = {
-#define COMMAND(name, arguments, summary)                                      \
-    {#name, arguments, summary, command_##name},
+#define COMMAND(name, arguments, completion, summary)                          \
+    {#name, arguments, summary, command_##name, completion},
 #include "tool/repl/commands.def"
 };
 
@@ -631,17 +643,70 @@ void command_execute(struct repl *r, const char *file, unsigned line,
     free(copy);
 }
 
-bool command_complete(const char *text, size_t size, struct answer *out)
+/* ---------------------------------------------------------------- completion */
+
+static void complete_commands(const char *text, size_t size,
+                              struct answer *out)
 {
-    out->completions = calloc(OMPJIT__COUNT(commands), sizeof *out->completions);
-    for (size_t i = 0; out->completions && i < OMPJIT__COUNT(commands); i++) {
-        const struct command *each = &commands[i];
-        if (size - 1 > strlen(each->name) ||
-            memcmp(each->name, text + 1, size - 1))
-            continue;
-        struct completion *new = &out->completions[out->ncompletions++];
-        new->name = ompjit__strdup(each->name);
-        new->detail = ompjit__strdup(each->summary);
+    for (size_t i = 0; i < OMPJIT__COUNT(commands); i++)
+        complete_add(out, text, size, commands[i].name, commands[i].summary);
+}
+
+/* The word that an argument ends with, by what the command takes. */
+static void complete_argument(struct repl *r, const struct command *command,
+                              const char *word, size_t size,
+                              struct answer *out)
+{
+    switch (command->completion) {
+    case COMMANDS:
+        complete_commands(word, size, out);
+        break;
+    case NAMES:
+        engine_names(repl_engine(r), word, size, false, out);
+        break;
+    case VARIABLES:
+        engine_names(repl_engine(r), word, size, true, out);
+        if (!out->ncompletions)
+            complete_files(out, word, size);
+        break;
+    case FILES:
+        complete_files(out, word, size);
+        break;
+    case CHOICES:
+        complete_choices(out, word, size, command->arguments);
+        break;
+    case NOTHING:
+    case EXPRESSION:
+        break;
     }
-    return out->completions != NULL;
+}
+
+void command_complete(struct repl *r, const char *text, size_t size,
+                      struct words *out)
+{
+    const size_t name = strspn(text, " \t\n") + 1;
+    size_t behind = name;
+    while (behind < size && !isspace((unsigned char)text[behind]))
+        behind++;
+    *out = (struct words){.begin = size};
+    while (out->begin > name &&
+           !isspace((unsigned char)text[out->begin - 1]))
+        out->begin--;
+    if (behind == size) {
+        complete_commands(text + name, size - name, &out->answer);
+        return;
+    }
+    const struct command *command = find_command(text + name, behind - name);
+    if (!command)
+        return;
+    if (command->completion == EXPRESSION) {
+        repl_complete(r, text + behind, size - behind, out);
+        out->begin += behind;
+        return;
+    }
+    if (command->completion == COMMANDS && out->begin < size &&
+        text[out->begin] == ':')
+        out->begin++;
+    complete_argument(r, command, text + out->begin, size - out->begin,
+                      &out->answer);
 }

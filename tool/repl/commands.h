@@ -13,9 +13,10 @@ bool command_is(const char *text, size_t size);
 /* Executes it. `out` is empty, and the caller's to free. */
 void command_execute(struct repl *r, const char *file, unsigned line,
                      const char *text, size_t size, struct outcome *out);
-/* Commands whose names begin as the text does, which begins with a colon. False:
- * no memory. */
-bool command_complete(const char *text, size_t size, struct answer *out);
+/* What can stand at the end of a text that begins with a colon: names of
+ * commands, or what the command's argument can be. */
+void command_complete(struct repl *r, const char *text, size_t size,
+                      struct words *out);
 
 /* Appends the session as a program of C or C++. */
 void save_program(const engine *e, bool cxx, ompjit__buf *program);

@@ -110,6 +110,15 @@ static edit *edit_of(editline *el)
     return e && e->el == el ? e : NULL;
 }
 
+/* At a line's begin Tab indents: all names would be no help there. */
+static bool is_indentation(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < size && (text[i] == ' ' || text[i] == '\t'))
+        i++;
+    return i == size;
+}
+
 /* Tab: as much as all names have in common, or a list of them. */
 static unsigned char on_tab(editline *el, int key)
 {
@@ -121,6 +130,8 @@ static unsigned char on_tab(editline *el, int key)
     const line_info *line = e->el_line(el);
     size_t size = (size_t)(line->cursor - line->buffer);
     unsigned char how = CC_ERROR;
+    if (is_indentation(line->buffer, size))
+        return e->el_insertstr(el, "    ") ? CC_ERROR : CC_REFRESH;
     e->complete(e->data, line->buffer, size, &names);
     if (names.n) {
         size_t typed = size - names.begin, n = common(&names);

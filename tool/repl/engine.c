@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "omptarget/offload.h"
+#include "tool/repl/complete.h"
 #include "tool/repl/engine.h"
 #include "tool/repl/interrupt.h"
 #include "tool/repl/show.h"
@@ -521,6 +522,28 @@ static const struct name *find_name(const engine *e, const char *text,
         }
     }
     return NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct completion *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+void engine_names(const engine *e, const char *text, size_t size,
+                  bool variables, struct answer *out)
+{
+    const struct unit *last;
+    for (size_t i = 0; i < e->nunits; i++)
+        for (size_t k = 0; k < e->units[i]->answer.nnames; k++) {
+            const struct name *each = &e->units[i]->answer.names[k];
+            if ((!variables || each->kind == OMPJIT__REPL_VARIABLE) &&
+                find_name(e, each->name, strlen(each->name), &last) == each)
+                complete_add(out, text, size, each->name, each->type);
+        }
+    if (out->ncompletions)
+        qsort(out->completions, out->ncompletions, sizeof *out->completions,
+              compare_names);
 }
 
 const struct input *engine_source(const engine *e, const char *name)

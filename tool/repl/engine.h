@@ -93,6 +93,10 @@ enum completeness engine_completeness(engine *e, const char *text,
  * answer is the caller's to free. */
 bool engine_complete(engine *e, const char *text, size_t size,
                      struct answer *out);
+/* Appends the names that inputs declare and that begin as the text does, each
+ * once. */
+void engine_names(const engine *e, const char *text, size_t size,
+                  bool variables, struct answer *out);
 /* Describes a name, or another expression: declaration, place and value, in
  * lines. NULL: it is nothing. The caller's to free. */
 char *engine_describe(engine *e, const char *text, size_t size);

@@ -367,13 +367,17 @@ static bool is_word(char c)
 void repl_complete(struct repl *r, const char *text, size_t size,
                    struct words *out)
 {
+    size_t blanks = 0;
+    while (blanks < size && isspace((unsigned char)text[blanks]))
+        blanks++;
+    if (command_is(text, size) || (blanks + 1 == size && text[blanks] == ':')) {
+        command_complete(r, text, size, out);
+        return;
+    }
     *out = (struct words){.begin = size};
     while (out->begin && is_word(text[out->begin - 1]))
         out->begin--;
-    if (command_is(text, size) && out->begin == 1)
-        command_complete(text, size, &out->answer);
-    else
-        engine_complete(r->e, text, size, &out->answer);
+    engine_complete(r->e, text, size, &out->answer);
 }
 
 char *repl_inspect(struct repl *r, const char *text, size_t size,

@@ -19,6 +19,7 @@ clang::CodeCompleteOptions all_names()
     clang::CodeCompleteOptions options;
     options.IncludeMacros = true;
     options.IncludeGlobals = true;
+    options.IncludeCodePatterns = true; /* statements' keywords */
     return options;
 }
 
@@ -44,7 +45,8 @@ class Consumer : public clang::CodeCompleteConsumer {
             std::string name = text ? text->getAllTypedText() : "";
             if (!name.empty() && llvm::StringRef(name).starts_with(filter) &&
                 !is_internal(name, filter))
-                list.push_back({name, detail_of(*text)});
+                list.push_back({name, detail_of(*text),
+                                order_of(sema, results[i])});
         }
         std::sort(list.begin(), list.end());
         if (report.on_names)
@@ -73,6 +75,36 @@ class Consumer : public clang::CodeCompleteConsumer {
                                     name.starts_with("input_")
                               : name.starts_with("input_") &&
                                     !filter.starts_with("input_");
+    }
+
+    static bool is_of_session(const clang::SourceManager &sources,
+                              clang::SourceLocation location)
+    {
+        const clang::FileID file =
+            sources.getFileID(sources.getFileLoc(location));
+        const clang::SourceLocation parent = sources.getIncludeLoc(file);
+        return parent.isValid() &&
+               sources.getFileID(parent) == sources.getMainFileID();
+    }
+
+    /* Names of the session come first, and macros of headers last. */
+    static unsigned order_of(clang::Sema &sema,
+                             const clang::CodeCompletionResult &result)
+    {
+        enum { OWN, OTHER, MACRO };
+        const bool macro =
+            result.Kind == clang::CodeCompletionResult::RK_Macro;
+        const clang::MacroInfo *info =
+            macro ? sema.PP.getMacroInfo(result.Macro) : nullptr;
+        clang::SourceLocation location;
+        if (info)
+            location = info->getDefinitionLoc();
+        else if (!macro && result.Declaration)
+            location = result.Declaration->getLocation();
+        if (location.isValid() &&
+            is_of_session(sema.getSourceManager(), location))
+            return OWN;
+        return macro ? MACRO : OTHER;
     }
 
     /* A declaration: int f(int n) */

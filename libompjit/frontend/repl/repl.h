@@ -85,9 +85,11 @@ struct Message {
 /* A name that may stand at the text's end, and how it is declared. */
 struct Completion {
     std::string name, detail;
+    unsigned order = 0; /* those with lower numbers come first */
     bool operator<(const Completion &other) const
     {
-        return std::tie(name, detail) < std::tie(other.name, other.detail);
+        return std::tie(order, name, detail) <
+               std::tie(other.order, other.name, other.detail);
     }
 };
 
@@ -291,7 +293,8 @@ void resolve(Session &session, const Input &input, const Result &result,
 /* complete.cc: for Sema, which owns it. Calls the report's on_names. */
 clang::CodeCompleteConsumer *new_consumer(Report &report);
 /* pragma.cc: words that can stand at the end of an OpenMP directive. False: the
- * text does not end in one, or within brackets of one. */
+ * text does not end in one, or within brackets of one, where others can stand,
+ * too. */
 bool pragma_names(const std::string &text, unsigned version,
                   std::vector<Completion> &names);
 

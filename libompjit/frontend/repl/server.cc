@@ -319,20 +319,21 @@ class Server {
     void complete()
     {
         Result result;
+        std::vector<Completion> words;
         session.report.on_end = [] {};
-        session.report.on_names = [this](const auto &names) {
+        session.report.on_names = [&](const auto &names) {
             ompjit__buf reply = {};
+            words.insert(words.end(), names.begin(), names.end());
             session.report.text.clear();
             session.report.messages.clear();
             reply_head(session.report, OMPJIT__REPL_NAMES, &reply);
-            reply_names(names, &reply);
+            reply_names(words, &reply);
             finish(reply, NOT_GOOD);
         };
-        std::vector<Completion> words;
         if (!pragma_names(last.text,
                           session.compiler.getLangOpts().OpenMP, words))
             read(result);
-        session.report.on_names(words);
+        session.report.on_names({});
     }
 
     /* At the end of each input clang goes through the functions of all inputs,
