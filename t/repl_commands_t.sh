@@ -415,6 +415,10 @@ like "$(cat stderr)" 'out-of-bounds write' "and checked"
 session "$program
 :profile" >/dev/null
 like "$(cat stderr)" '(^|.*)launch +1 .* main' "and profiled"
+is "$(OMPJIT_TEAMS=2 OMPJIT_DEVICE=none session "$teams
+:teams 3
+:profile")" "(int) 2
+(int) 3" "  with the session's device and teams"
 like "$(session ':table')" '__kmpc_target_init' "the table"
 like "$(session ':cache path')" "$tmp/cache" "the cache"
 like "$(session ':devices')" '^host' "devices"

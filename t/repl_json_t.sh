@@ -119,6 +119,14 @@ interrupted "one in a target region" \
 interrupted "a parallel region" '#include <omp.h>\nputs(\"on\");\n'\
 '#pragma omp parallel\nfor (double t = omp_get_wtime(); omp_get_wtime() < t + 0.2;)\n;'
 
+ask '{"id":10,"op":"execute","code":":shell echo on; sleep 600; echo off"}'
+answers "a command's program" '"event":"stream","name":"stdout","text":"on'
+ask '{"op":"interrupt"}'
+answers "  is interrupted" \
+    '^\{"id":10,"status":"aborted","number":[0-9]+,"text":"In\[[0-9]+\]:1: interr'
+answers "  and the session goes on" '"type":"int","value":"3"' \
+    '{"id":11,"op":"execute","code":"x"}'
+
 answers "a fault" '"status":"error".*"text":"In\[[0-9]*\]:1: error: access to' \
     '{"id":12,"op":"execute","code":"*(volatile int *)0 = 1;"}'
 answers "  and the session goes on" '"type":"int","value":"3"' \

@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +64,15 @@ static unsigned number_of(struct call *c)
 
 /* ------------------------------------------------------------------- other */
 
+/* The command was interrupted. */
+static void interrupted(struct call *c)
+{
+    char *text = ompjit__format("%s:%u: interrupted", c->name, c->line);
+    c->out->kind = OUTCOME_ABORTED;
+    outcome_tell(c->out, text ? text : "interrupted");
+    free(text);
+}
+
 /* Waits for the process. False: it has not ended with 0. */
 static bool await(struct call *c, pid_t child, const char *what)
 {
@@ -72,23 +82,51 @@ static bool await(struct call *c, pid_t child, const char *what)
             return false;
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         return true;
-    if (WIFEXITED(status))
+    if (atomic_load(&repl_engine(c->r)->interrupted))
+        interrupted(c);
+    else if (WIFEXITED(status))
         refuse(c, "%s ended with status %d", what, WEXITSTATUS(status));
     else
         refuse(c, "%s was ended by signal %d", what, WTERMSIG(status));
     return false;
 }
 
+/* A terminal sends an interrupt to all of its processes. Where it comes as a
+ * request, those of the command have a group of their own, which gets it. */
+static int spawn(struct call *c, pid_t *child, const char *path, char **argv)
+{
+    posix_spawnattr_t own;
+    const bool remote = repl_is_remote(c->r);
+    engine *e = repl_engine(c->r);
+    int failed = posix_spawnattr_init(&own);
+    if (failed)
+        return failed;
+    if (remote) {
+        posix_spawnattr_setpgroup(&own, 0);
+        posix_spawnattr_setflags(&own, POSIX_SPAWN_SETPGROUP);
+    }
+    failed = posix_spawn(child, path, NULL, &own, argv, environ);
+    posix_spawnattr_destroy(&own);
+    if (failed || !remote)
+        return failed;
+    atomic_store(&e->group, *child);
+    if (atomic_load(&e->interrupted))
+        kill(-*child, SIGINT);
+    return 0;
+}
+
 static bool run_program(struct call *c, const char *path, char **argv)
 {
     pid_t child;
     fflush(NULL);
-    int failed = posix_spawn(&child, path, NULL, NULL, argv, environ);
+    int failed = spawn(c, &child, path, argv);
     if (failed) {
         refuse(c, "cannot start %s: %s", path, strerror(failed));
         return false;
     }
-    return await(c, child, argv[1] ? argv[1] : argv[0]);
+    const bool good = await(c, child, argv[1] ? argv[1] : argv[0]);
+    atomic_store(&repl_engine(c->r)->group, 0);
+    return good;
 }
 
 /* ompjit WORD... [KERNEL...] */
@@ -181,12 +219,13 @@ static void show_file(struct call *c, const char *path)
 }
 
 /* The words of ompjit COMMAND [OPTION] [-o MADE] SOURCE. */
-static bool list_words(const struct call *c, struct list *words,
+static bool list_words(struct call *c, struct list *words,
                        const char *command, const char *option,
                        const char *made, const char *source)
 {
     return list_add(words, command) && list_add(words, "-w") &&
            repl_add_options(c->r, words) &&
+           (strcmp(command, "run") || repl_add_run_options(c->r, words)) &&
            (!option || list_add(words, option)) &&
            (!made || (list_add(words, "-o") && list_add(words, made))) &&
            list_add(words, source);
@@ -621,6 +660,7 @@ void command_execute(struct repl *r, const char *file, unsigned line,
                      const char *text, size_t size, struct outcome *out)
 {
     *out = (struct outcome){.kind = OUTCOME_GOOD};
+    atomic_store(&repl_engine(r)->interrupted, false);
     char *copy = strndup(text, size), *name = copy;
     struct call c = {.r = r, .name = file, .line = line, .out = out};
     if (!copy)

@@ -43,6 +43,8 @@ struct engine {
     unsigned ndevices;
     atomic_bool interrupted; /* since the input was begun; signal handlers */
     atomic_bool over_limit;  /* so, since it has run too long              */
+    atomic_int group;        /* of processes that an interrupt is for, too;
+                              * 0: none                                    */
     unsigned limit_s;        /* for an input's run; 0: any time            */
     ompjit__module_code code; /* of all units */
     struct unit *running;     /* NULL: none   */

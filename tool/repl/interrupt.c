@@ -53,6 +53,8 @@ static void on_interrupt(int number, siginfo_t *info, void *unused)
         for (unsigned i = 0; i < e->ndevices; i++)
             ompjit_device_abort(e->devices[i], NULL);
         front_interrupt(e->front);
+        if (atomic_load(&e->group))
+            kill(-atomic_load(&e->group), SIGINT);
         sem_post(&state.asked);
     }
     errno = before;

@@ -21,6 +21,7 @@ struct repl {
     struct options *o;
     unsigned given;       /* the first of o->flags, which no code here adds */
     char version[32];     /* "-fopenmp-version=52" */
+    char teams[32], threads[32]; /* "--teams=4" */
     ompjit_context *ctx;
     engine *e;
     bool cxx;
@@ -340,6 +341,35 @@ bool repl_add_options(const struct repl *r, struct list *words)
     for (unsigned i = 0; i < r->given; i++)
         good = good && list_add(words, r->o->flags.items[i]);
     return good;
+}
+
+/* name=value, where there is one. */
+static bool add_number(struct list *words, char *text, size_t size,
+                       const char *name, unsigned value)
+{
+    snprintf(text, size, "%s=%u", name, value);
+    return !value || list_add(words, text);
+}
+
+static bool add_text(struct list *words, const char *name, const char *value)
+{
+    return !value || (list_add(words, name) && list_add(words, value));
+}
+
+bool repl_add_run_options(struct repl *r, struct list *words)
+{
+    const struct options *o = r->o;
+    return add_text(words, "--device", o->device) &&
+           add_text(words, "--specialize", o->specialize) &&
+           add_text(words, "--host-memory", o->host_memory) &&
+           add_number(words, r->teams, sizeof r->teams, "--teams", o->teams) &&
+           add_number(words, r->threads, sizeof r->threads, "--threads",
+                      o->threads);
+}
+
+bool repl_is_remote(const struct repl *r)
+{
+    return r->o->json;
 }
 
 enum completeness repl_completeness(struct repl *r, const char *text,

@@ -34,6 +34,10 @@ const char *repl_language(const struct repl *r);
 /* Appends the options that the session was begun with, for a command that
  * compiles its program. The words live as long as `r`. False: no memory. */
 bool repl_add_options(const struct repl *r, struct list *words);
+/* Appends those that say how its program runs, likewise. */
+bool repl_add_run_options(struct repl *r, struct list *words);
+/* Do interrupts come as requests, and not from a terminal? */
+bool repl_is_remote(const struct repl *r);
 /* Can the text be executed, must it go on, or is it wrong? */
 enum completeness repl_completeness(struct repl *r, const char *text,
                                     size_t size);
