@@ -611,13 +611,14 @@ ompjit_status ompjit__door_print(ompjit__compiler *compiler,
 }
 
 ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
-                                       const ompjit__buf *bc, const char *name,
+                                       const ompjit__halves *in,
                                        ompjit__buf *out, ompjit_error *err)
 {
     ompjit__ask ask;
     ask_begin(&ask, compiler, OMPJIT__OP_HALF_REPAIR);
-    ompjit__pack_bytes(&ask.request, bc->data, bc->size);
-    ompjit__pack_string(&ask.request, name);
+    ompjit__pack_bytes(&ask.request, in->host.data, in->host.size);
+    ompjit__pack_bytes(&ask.request, in->device.data, in->device.size);
+    ompjit__pack_string(&ask.request, in->name);
     return ask_for_text(&ask, out, err);
 }
 

@@ -241,7 +241,7 @@ ompjit_status ompjit__door_halves_match(ompjit__compiler *compiler,
                                         ompjit_error *err);
 /* As ompjit__half_repair of passes/hosthalf/hosthalf.h; `out` is empty before. */
 ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
-                                       const ompjit__buf *bc, const char *name,
+                                       const ompjit__halves *in,
                                        ompjit__buf *out, ompjit_error *err);
 
 #endif

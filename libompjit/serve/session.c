@@ -651,15 +651,19 @@ static ompjit_status print_ir(struct job *job, ompjit_error *err)
     return status;
 }
 
-/* Result: the bitcode without the mistakes of its compiler's. */
+/* Result: the bitcode without the mistakes of its compiler's, with marks of what
+ * is shared. */
 static ompjit_status half_repair(struct job *job, ompjit_error *err)
 {
     ompjit__buf out = {0};
-    ompjit__buf bc = read_view(job);
+    ompjit__halves in = {.host = read_view(job)};
+    in.device = read_view(job);
     char *name = ompjit__read_string(&job->arguments);
-    ompjit_status status = job->arguments.bad
-                               ? damaged(err)
-                               : ompjit__half_repair(&bc, name, &out, err);
+    in.name = name;
+    ompjit_status status =
+        job->arguments.bad
+            ? damaged(err)
+            : ompjit__half_repair(job->compiler, &in, &out, err);
     free(name);
     give_text(job, &out);
     return status;

@@ -127,9 +127,10 @@ bool bitcode_lacks_variable(const ompjit__buf *bitcode);
 
 /* ----------------------------------------------------------------- repair.c */
 
-/* Corrects a host half in its file. `*ctx` is made when it is NULL, and is the
- * caller's to destroy. EXIT_OK or, after a message, another status. */
-int half_repair(ompjit_context **ctx, const char *file);
+/* Corrects a host half in its file, and marks data regions of it by the device
+ * half in another; NULL: none are marked. `*ctx` is made when it is NULL, and is
+ * the caller's to destroy. EXIT_OK or, after a message, another status. */
+int half_repair(ompjit_context **ctx, const char *host, const char *device);
 /* Corrects the host half of which clang has made the device half in that file, and
  * has the halves agree, where they need it. */
 int halves_repair(const char *device);

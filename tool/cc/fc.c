@@ -389,10 +389,11 @@ static int compile_halves(struct fortran *f, const struct files *files,
             f, files, command,
             &(struct change){.action = "-emit-llvm-bc", .output = files->host},
             host);
-    if (!status && !f->only_show)
-        status = half_repair(&f->ctx, files->host);
     if (!status && device)
         status = compile_device(f, files, command);
+    if (!status && !f->only_show)
+        status = half_repair(&f->ctx, files->host,
+                             device ? files->device : NULL);
     if (!status)
         status = run_changed(f, files, command,
                              &(struct change){.input = files->host,

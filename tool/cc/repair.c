@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Corrects what clang and flang get wrong in a host half, in its file, before
- * they make an object of it, as `ompjit run` does (passes/hosthalf/repair.c), and
- * has clang's halves agree (match.c).
+ * they make an object of it, and marks what may be shared with the device, as
+ * `ompjit run` does (passes/hosthalf/repair_bitcode.c); and has clang's halves
+ * agree (match.c).
  *
  * clang makes the halves of a source in this order, and calls the second of
  * them by the tool's own program:
@@ -23,50 +24,67 @@
 #include "tool/cc/cc.h"
 #include "tool/tool.h"
 
-static int repair(ompjit_context **ctx, const char *file,
-                  const ompjit__buf *before)
+/* What OMPJIT_EXPLAIN=1 asks for; of this context's log nothing else. */
+static void tell_copied(void *data, const char *message)
+{
+    (void)data;
+    if (strstr(message, " is copied: "))
+        complain("%s", message);
+}
+
+static int repair(ompjit_context **ctx, const ompjit__halves *halves)
 {
     ompjit_context_options o = OMPJIT_CONTEXT_OPTIONS_INIT;
     ompjit__buf after = {0};
     ompjit_error err;
     ompjit_status st = OMPJIT_OK;
     o.devices = "host";
+    o.log = tell_copied;
     if (!*ctx)
         st = ompjit_context_create(&o, ctx, &err);
     if (!st)
-        st = ompjit__door_half_repair(&(*ctx)->compiler, before, file, &after,
-                                      &err);
-    int status = st ? failed(&err) : write_output(file, after.data, after.size);
+        st = ompjit__door_half_repair(&(*ctx)->compiler, halves, &after, &err);
+    int status = st ? failed(&err)
+                    : write_output(halves->name, after.data, after.size);
     ompjit__buf_free(&after);
     return status;
 }
 
-int half_repair(ompjit_context **ctx, const char *file)
+int half_repair(ompjit_context **ctx, const char *host, const char *device)
 {
-    ompjit__buf before = {0};
+    ompjit__halves halves = {.name = host};
     ompjit_error err;
-    int status = ompjit__read_file(file, &before, &err)
+    int status = ompjit__read_file(host, &halves.host, &err) ||
+                         (device &&
+                          ompjit__read_file(device, &halves.device, &err))
                      ? failed(&err)
-                     : repair(ctx, file, &before);
-    ompjit__buf_free(&before);
+                     : repair(ctx, &halves);
+    ompjit__buf_free(&halves.host);
+    ompjit__buf_free(&halves.device);
     return status;
 }
 
 /* ------------------------------------------------------------ clang's halves */
 
-/* clang errs in updates of data alone. Bitcode has the names of functions as
- * they are. */
-static int repair_updates(const char *file)
+/* Bitcode has the names of functions as they are. */
+static bool calls(const ompjit__buf *bitcode, const char *name)
 {
-    static const char update[] = "__tgt_target_data_update_";
+    return memmem(bitcode->data, bitcode->size, name, strlen(name)) != NULL;
+}
+
+/* clang errs in updates of data alone, and only data regions are marked.
+ * `device` NULL: not known. */
+static int repair_data(const char *host, const char *device)
+{
     ompjit_context *ctx = NULL;
     ompjit__buf bitcode = {0};
     ompjit_error err;
     int status = EXIT_OK;
-    if (ompjit__read_file(file, &bitcode, &err))
+    if (ompjit__read_file(host, &bitcode, &err))
         status = failed(&err);
-    else if (memmem(bitcode.data, bitcode.size, update, sizeof update - 1))
-        status = repair(&ctx, file, &bitcode);
+    else if (calls(&bitcode, "__tgt_target_data_update_") ||
+             (device && calls(&bitcode, "__tgt_target_data_begin_")))
+        status = half_repair(&ctx, host, device);
     ompjit__buf_free(&bitcode);
     ompjit_context_destroy(ctx);
     return status;
@@ -110,7 +128,9 @@ static bool list_halves(const char *folder, const char *stem, size_t n,
 }
 
 /* Where two sources have one name, the first one's object is made when the
- * second one's half is there: changing the first one's half has no effect. */
+ * second one's half is there: changing the first one's half has no effect. Of
+ * which of them the device half is, is not known. Kernels are known by their
+ * names, so the halves agree first. */
 static int repair_in(const char *folder, const char *stem, size_t n, bool saved,
                      const char *device)
 {
@@ -118,9 +138,9 @@ static int repair_in(const char *folder, const char *stem, size_t n, bool saved,
     int status = list_halves(folder, stem, n, saved, &halves) ? EXIT_OK
                                                               : EXIT_FAILED;
     for (size_t i = 0; i < halves.n && !status; i++) {
-        status = repair_updates(halves.v[i]);
+        status = halves_match(halves.v[i], device, halves.n > 1);
         if (!status)
-            status = halves_match(halves.v[i], device, halves.n > 1);
+            status = repair_data(halves.v[i], halves.n > 1 ? NULL : device);
     }
     ompjit__args_free(&halves);
     return status;

@@ -88,6 +88,8 @@ static void want(void *source, const char *name)
     add_string(s, &s->facts.wants, &s->facts.nwants, name);
 }
 
+/* Is it a program, and not a library's code? Then its functions are called from
+ * main, and all callers are known. */
 static bool has_main(LLVMModuleRef m)
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, "main");
@@ -149,7 +151,7 @@ static ompjit_status prepare(void *arg, ompjit_error *err)
     if (!status)
         status = take_machine(s, unit, err);
     if (!status) {
-        ompjit__host_share(w->compiler, s->m, unit);
+        ompjit__host_share(w->compiler, s->m, unit, has_main(s->m));
         status = ompjit__host_prepare(s->m, s->tm, &s->facts, err);
     }
     if (!status && w->divide)

@@ -3,11 +3,14 @@
  * A host half, as clang made it without passes, becomes an object:
  *
  *   repair.c    mistakes of clang and flang (section_offset.c,
- *               map_names.c; repair_bitcode.c does no more)
+ *               map_names.c)
  *   share/      data regions that no program can tell from a copy
  *   rewrite.c   calls of the library, offload entries, constructors
  *   parts.cc    parts that are compiled when they are called
  *   compile.c   LLVM's passes and code generator
+ *
+ * Where another compiler makes the object, repair_bitcode.c does the first two,
+ * and separate.c says what other objects may change.
  */
 #ifndef OMPJIT_PASSES_HOSTHALF_H
 #define OMPJIT_PASSES_HOSTHALF_H
@@ -16,6 +19,7 @@
 
 #include "abi/served.h"
 #include "core/core.h"
+#include "core/halves.h"
 #include "core/host_half.h"
 
 /* Rewrites a host half that was just parsed: served functions get their
@@ -30,10 +34,19 @@ ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
 /* Corrects mistakes of clang and flang; the first step of ompjit__host_prepare.
  * It cannot fail: IR that is not as they make it stays as it is. repair.c */
 void ompjit__host_repair(LLVMModuleRef m);
-/* That alone, of bitcode that another compiler goes on with; `out` grows. IR error
- * where it does not read. Guarded. repair_bitcode.c */
-ompjit_status ompjit__half_repair(const ompjit__buf *bc, const char *name,
-                                  ompjit__buf *out, ompjit_error *err);
+/* That, and what another object cannot make wrong of ompjit__host_share, of
+ * bitcode that another compiler goes on with; `out` grows. Without a device half
+ * nothing is shared. IR error where the host half does not read. Guarded.
+ * repair_bitcode.c */
+ompjit_status ompjit__half_repair(ompjit__compiler *compiler,
+                                  const ompjit__halves *in, ompjit__buf *out,
+                                  ompjit_error *err);
+/* May an object that is linked with the module's replace a function that it
+ * defines? separate.c */
+bool ompjit__separate_may_replace(LLVMModuleRef m);
+/* Has the unit's kernels write what functions may that other objects bring for
+ * the device. separate.c */
+void ompjit__separate_kernels(LLVMModuleRef device, ompjit__unit *unit);
 /* The same for the addresses of sections that a function of flang's maps, a step
  * of it. section_offset.c */
 void ompjit__repair_sections(LLVMValueRef f);

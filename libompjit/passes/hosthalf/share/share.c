@@ -260,18 +260,10 @@ static bool jumps(LLVMModuleRef m)
     return false;
 }
 
-/* Is it a program, and not a library's code? Then its functions are called from
- * main, and the walk can know all callers. */
-static bool defines_main(LLVMModuleRef m)
-{
-    LLVMValueRef f = LLVMGetNamedFunction(m, "main");
-    return f && !LLVMIsDeclaration(f);
-}
-
 /* One points-to analysis serves all regions. If it would be too much work,
  * w->points is NULL, and most accesses through pointers may be anywhere. */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
-                        const ompjit__unit *unit)
+                        const ompjit__unit *unit, bool whole)
 {
     LLVMValueRef begin = LLVMGetNamedFunction(m, ompjit__begins_data);
     ompjit__walk *w = begin ? calloc(1, sizeof *w) : NULL;
@@ -281,7 +273,7 @@ void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
     w->unit = unit;
     w->layout = LLVMGetModuleDataLayout(m);
     w->tbaa = ompjit__tbaa_kind(m);
-    w->whole = defines_main(m);
+    w->whole = whole;
     w->points = ompjit__points_create(m, w->layout, w->whole);
     w->jumps = jumps(m);
     for (LLVMUseRef u = LLVMGetFirstUse(begin); u && room;

@@ -12,8 +12,9 @@
 /* Marks the entries of data regions that no program can tell from a copy;
  * before anything else. It cannot fail: without memory it marks fewer entries
  * or none, and those are copied. `unit`, borrowed: says what the module's
- * kernels write. share.c */
+ * kernels write. `whole`: nothing outside of the module calls more than main.
+ * share.c */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
-                        const ompjit__unit *unit);
+                        const ompjit__unit *unit, bool whole);
 
 #endif

@@ -276,14 +276,18 @@ void ompjit__walk_end_program(ompjit__walk *w, const ompjit__frame *frame,
     }
 }
 
-/* A function that is not the module's. */
+/* A function that is not the module's. Where others than main are called from
+ * outside, the handlers that exit() runs are others' as well. */
 void ompjit__walk_call_of_library(ompjit__walk *w, const ompjit__frame *frame,
                                   ompjit__state *s, LLVMValueRef call)
 {
     const char *name = ompjit__callee_name(call);
     const ompjit__call_back *back = ompjit__call_back_of(name);
-    if (!strcmp(name, "exit"))
+    if (!strcmp(name, "exit")) {
         ompjit__walk_end_program(w, frame, s);
+        if (!w->whole)
+            unknown_function(w, frame, s, call);
+    }
     ompjit__walk_foreign_call(w, frame, s, call, ompjit__call_of(name));
     if (back)
         call_back(w, frame, s, call, back);
