@@ -416,6 +416,34 @@ static void attachment(void)
     ok(!dev->present->count && !fake_delete(dev), "all is gone");
 }
 
+/* A Fortran pointer: the address, and bounds that change with the section that
+ * it is associated with. */
+static void descriptor(void)
+{
+    double x[4] = {0};
+    struct {
+        double *base;
+        int64_t bound;
+    } d = {x, 4}, seen;
+    ompjit_device *dev = fake_new(false);
+    arrays enter = {0}, always = {0}, leave = {0};
+    add(&enter, x, x, sizeof x, TO);
+    add(&enter, &d, &d, sizeof d, TO);
+    add(&enter, &d, x, sizeof d, ATTACH);
+    add(&always, &d, x, sizeof d, ATTACH | ALWAYS);
+    add(&leave, x, x, sizeof x, NONE);
+    add(&leave, &d, &d, sizeof d, NONE);
+
+    ok(!ompjit__map_begin(dev, &enter.m, NULL), "a descriptor is attached");
+    d.bound = 2;
+    ok(!ompjit__map_begin(dev, &always.m, NULL), "and again, with always");
+    memcpy(&seen, ompjit__present_lookup(dev, &d), sizeof seen);
+    ok((void *)seen.base == ompjit__present_lookup(dev, x) && seen.bound == 2,
+       "the device has the new bounds of the same storage");
+    ok(!ompjit__map_end(dev, &leave.m, NULL) && d.base == x &&
+           !dev->present->count && !fake_delete(dev), "all is gone");
+}
+
 /* use_device_ptr. */
 static void return_param(void)
 {
@@ -902,6 +930,7 @@ int main(void)
     two_clauses();
     borrowing();
     attachment();
+    descriptor();
     return_param();
     given_address();
     captures();

@@ -36,6 +36,17 @@ static char *value_of(const char *base, const char *begin, char *device_begin)
                     ((uintptr_t)begin - (uintptr_t)base));
 }
 
+/* True if the attachment already gives the device what `at` would: the pointer
+ * `value`, and of a Fortran descriptor the host's bounds behind it. */
+static bool is_up_to_date(const ompjit__attached *a, const char *at,
+                          uint32_t size, const char *value)
+{
+    return a->size == size &&
+           !memcmp(a->value, &value, OMPJIT__POINTER_SIZE) &&
+           !memcmp(a->value + OMPJIT__POINTER_SIZE, at + OMPJIT__POINTER_SIZE,
+                   size - OMPJIT__POINTER_SIZE);
+}
+
 /* Makes the device's copy of the pointer at host address `at` point to where
  * the device has `begin`; `base` is the host pointer's value. */
 static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
@@ -48,8 +59,7 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     if (device == at)
         return OMPJIT_OK;
     ompjit__attached *a = ompjit__present_attached(pointer, at);
-    if (a && a->size == size &&
-        !memcmp(a->value, &value, OMPJIT__POINTER_SIZE))
+    if (a && is_up_to_date(a, at, size, value))
         return OMPJIT_OK;
     if (a && a->size != size && logged(c, a))
         return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
@@ -204,10 +214,11 @@ static bool redirects(const ompjit__construct *c, const ompjit__item *it)
         return true;
     if (attach && !(it->type & OMPJIT__MAP_ALWAYS))
         return false;
+    uint32_t bytes = attach ? (uint32_t)it->size : OMPJIT__POINTER_SIZE;
     memcpy(&base, it->base, sizeof base);
     char *value = value_of(base, it->begin,
                            ompjit__present_device(pointee, it->begin));
-    return memcmp(a->value, &value, sizeof value) != 0;
+    return !is_up_to_date(a, it->base, bytes, value);
 }
 
 /* Begins anew after each wait, since the lock was given back. */
