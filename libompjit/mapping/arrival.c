@@ -81,7 +81,7 @@ void ompjit__arrival_close(ompjit__construct *c)
 
 /* If nobody waited for it, as for what is allocated only, the device is
  * asked: then nobody has to again. */
-static bool has_come(ompjit__arrival *arrival)
+static bool is_done(ompjit__arrival *arrival)
 {
     bool done = atomic_load(&arrival->done);
     if (!done && !arrival->dev->ops->events->query(arrival->dev,
@@ -101,12 +101,12 @@ ompjit_status ompjit__arrival_come_after(ompjit__construct *c,
     ompjit__arrival *arrival = entry->arrival;
     if (!arrival || arrival == c->arrival)
         return OMPJIT_OK;
-    if (has_come(arrival)) {
+    if (is_done(arrival)) {
         entry->arrival = NULL;
         ompjit__arrival_drop(arrival);
         return OMPJIT_OK;
     }
-    ompjit_status st = ompjit__construct_open(c, err);
+    ompjit_status st = ompjit__construct_take_queue(c, err);
     if (st)
         return st;
     return c->dev->ops->events->queue_after(c->dev, c->queue, arrival->event,

@@ -21,11 +21,11 @@ static void relink(ompjit__mapped *entry, const ompjit__attached *was,
 }
 
 /* Has this construct made the attachment? */
-static bool logged(const ompjit__construct *c, const ompjit__attached *a)
+static bool is_made_by(const ompjit__construct *c, const ompjit__attached *a)
 {
-    const ompjit__attached *l = c->log;
+    const ompjit__attached *l = c->attachments;
     while (l && l != a)
-        l = l->log;
+        l = l->next_made;
     return l != NULL;
 }
 
@@ -61,7 +61,7 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     ompjit__attached *a = ompjit__present_attached(pointer, at);
     if (a && is_up_to_date(a, at, size, value))
         return OMPJIT_OK;
-    if (a && a->size != size && logged(c, a))
+    if (a && a->size != size && is_made_by(c, a))
         return ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                             "the pointer at %p is attached as %u and as %u "
                             "bytes", (void *)at, a->size, size);
@@ -73,7 +73,7 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     memcpy(made->value, &value, OMPJIT__POINTER_SIZE);
     ompjit_status st =
         ompjit__transfer_put(c, device, made->value, size, err);
-    if (st || (a && a->size == size && logged(c, a))) {
+    if (st || (a && a->size == size && is_made_by(c, a))) {
         if (!st) /* twice in one construct */
             memcpy(a->value, made->value, size);
         free(made);
@@ -83,15 +83,15 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     made->replaced = a;
     made->next = a ? a->next : NULL;
     relink(pointer, a, made);
-    made->log = c->log;
-    c->log = made;
+    made->next_made = c->attachments;
+    c->attachments = made;
     return OMPJIT_OK;
 }
 
 /* The construct's attachments are there to stay. */
 void ompjit__attach_keep(ompjit__construct *c)
 {
-    for (ompjit__attached *a = c->log; a; a = a->log) {
+    for (ompjit__attached *a = c->attachments; a; a = a->next_made) {
         free(a->replaced);
         a->replaced = NULL;
     }
@@ -100,9 +100,9 @@ void ompjit__attach_keep(ompjit__construct *c)
 /* They are not: the device gets back what it had, or the host's value. */
 void ompjit__attach_undo(ompjit__construct *c)
 {
-    for (ompjit__attached *a = c->log, *log; a; a = log) {
+    for (ompjit__attached *a = c->attachments, *next; a; a = next) {
         ompjit__attached *old = a->replaced;
-        log = a->log;
+        next = a->next_made;
         ompjit__transfer_put(c, a->device,
                              old ? (void *)old->value : a->host, a->size,
                              NULL);
@@ -111,7 +111,7 @@ void ompjit__attach_undo(ompjit__construct *c)
         relink(a->owner, a, old ? old : a->next);
         free(a);
     }
-    c->log = NULL;
+    c->attachments = NULL;
 }
 
 /* An ATTACH entry: a pointer that is attached if both it and what it points

@@ -8,8 +8,8 @@
  * A construct belongs to one thread. Fields that lead into the present table
  * are valid only while the table's lock is held.
  */
-#ifndef OMPJIT_OFFLOAD_CONSTRUCT_H
-#define OMPJIT_OFFLOAD_CONSTRUCT_H
+#ifndef OMPJIT_MAPPING_CONSTRUCT_H
+#define OMPJIT_MAPPING_CONSTRUCT_H
 
 #include "abi/offload.h"
 #include "mapping/present_table.h"
@@ -92,7 +92,7 @@ typedef struct ompjit__construct {
     ompjit__buf pieces;       /* small_copy_back.c: small copies to the host
                                  that are still to be put into the queue    */
     ompjit__early early;
-    ompjit__attached *log;    /* attach.c: the attachments that begin made,
+    ompjit__attached *attachments; /* attach.c: list of those that begin made,
                                  which are undone if it fails               */
     const ompjit__item *guessed; /* strided.c: a section whose beginning was
                                  guessed; NULL: none                        */

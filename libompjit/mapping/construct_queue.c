@@ -6,7 +6,8 @@
  */
 #include "mapping/transfer.h"
 
-ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err)
+ompjit_status ompjit__construct_take_queue(ompjit__construct *c,
+                                           ompjit_error *err)
 {
     if (c->queue || !ompjit__has_queues(c->dev))
         return OMPJIT_OK;
@@ -19,7 +20,7 @@ ompjit_status ompjit__construct_enqueue(ompjit__construct *c,
                                         const void *src, size_t size,
                                         ompjit_error *err)
 {
-    ompjit_status st = ompjit__construct_open(c, err);
+    ompjit_status st = ompjit__construct_take_queue(c, err);
     if (!st)
         st = c->dev->ops->copy(c->dev, direction, dst, src, size, c->queue,
                                err);
@@ -31,7 +32,7 @@ ompjit_status ompjit__construct_enqueue(ompjit__construct *c,
 ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                                       void **ptr, ompjit_error *err)
 {
-    ompjit_status st = ompjit__construct_open(c, err);
+    ompjit_status st = ompjit__construct_take_queue(c, err);
     if (st)
         return st;
     const ompjit__device_ops *ops = c->dev->ops;
@@ -44,7 +45,7 @@ ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
 ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err)
 {
-    ompjit_status st = ompjit__construct_open(c, err);
+    ompjit_status st = ompjit__construct_take_queue(c, err);
     if (st)
         return st;
     const ompjit__device_ops *ops = c->dev->ops;
@@ -52,7 +53,7 @@ ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                     : ops->free(c->dev, ptr, err);
 }
 
-void ompjit__construct_expect(ompjit__construct *c)
+void ompjit__construct_expect_copies(ompjit__construct *c)
 {
     c->copying = true;
 }
@@ -62,7 +63,7 @@ void ompjit__construct_waited(ompjit__construct *c)
     c->copying = false;
 }
 
-void ompjit__construct_close(ompjit__construct *c)
+void ompjit__construct_give_queue(ompjit__construct *c)
 {
     c->dev->ops->queues->destroy(c->dev, c->queue);
 }

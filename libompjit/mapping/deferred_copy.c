@@ -39,12 +39,12 @@ ompjit_status ompjit__deferred_add(ompjit__construct *c,
                                    const void *src, size_t size,
                                    ompjit_error *err)
 {
-    ompjit_status st = ompjit__construct_open(c, err);
+    ompjit_status st = ompjit__construct_take_queue(c, err);
     if (st)
         return st;
     deferred one = {direction, dst, src, size};
     ompjit__buf_add(&c->deferred, &one, sizeof one);
-    ompjit__construct_expect(c);
+    ompjit__construct_expect_copies(c);
     return c->deferred.failed ? ompjit__no_memory(err, OMPJIT_STAGE_MAP)
                               : OMPJIT_OK;
 }

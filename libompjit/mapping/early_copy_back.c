@@ -52,8 +52,8 @@ static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
 }
 
 /* The bytes are there: the queue was waited for before end took the lock. */
-bool ompjit__early_has(const ompjit__construct *c, const ompjit__mapped *entry,
-                       char *host, size_t size)
+bool ompjit__early_fetch(const ompjit__construct *c,
+                         const ompjit__mapped *entry, char *host, size_t size)
 {
     const ompjit__early *early = &c->early;
     const char *device = ompjit__present_device(entry, host);
@@ -221,9 +221,9 @@ ompjit_status ompjit__early_copy_ending(ompjit__construct *c, ompjit_error *err)
     ompjit_status st = claim_all(c, &found, err);
     if (st || (!found.size && !found.failed))
         return st;
-    st = ompjit__construct_open(c, err);
+    st = ompjit__construct_take_queue(c, err);
     if (!st) {
-        ompjit__construct_expect(c);
+        ompjit__construct_expect_copies(c);
         st = copy_all(c, &found, err);
     }
     ompjit__buf_free(&found);

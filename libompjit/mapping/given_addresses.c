@@ -29,7 +29,7 @@ static uintptr_t reach_of(const ompjit__mapped *tree)
 }
 
 /* To be called when a subtree has changed; returns the tree. */
-static ompjit__mapped *updated(ompjit__mapped *tree)
+static ompjit__mapped *update_reach(ompjit__mapped *tree)
 {
     uintptr_t below = reach_of(tree->given_below);
     uintptr_t above = reach_of(tree->given_above);
@@ -46,10 +46,10 @@ static ompjit__mapped *merge(ompjit__mapped *below, ompjit__mapped *above)
         return below ? below : above;
     if (below->priority > above->priority) {
         below->given_above = merge(below->given_above, above);
-        return updated(below);
+        return update_reach(below);
     }
     above->given_below = merge(below, above->given_below);
-    return updated(above);
+    return update_reach(above);
 }
 
 /* Splits at `e`, which is not in the tree. */
@@ -60,10 +60,10 @@ static void split(ompjit__mapped *tree, const ompjit__mapped *e,
         *below = *above = NULL;
     } else if (is_before(tree, e)) {
         split(tree->given_above, e, &tree->given_above, above);
-        *below = updated(tree);
+        *below = update_reach(tree);
     } else {
         split(tree->given_below, e, below, &tree->given_below);
-        *above = updated(tree);
+        *above = update_reach(tree);
     }
 }
 
@@ -75,7 +75,7 @@ void ompjit__given_add(ompjit__present *table, ompjit__mapped *e)
     e->is_given = true;
     e->given_below = e->given_above = NULL;
     split(table->given, e, &below, &above);
-    table->given = merge(merge(below, updated(e)), above);
+    table->given = merge(merge(below, update_reach(e)), above);
 }
 
 /* The tree without `e`, which is in it. */
@@ -87,7 +87,7 @@ static ompjit__mapped *without(ompjit__mapped *tree, const ompjit__mapped *e)
         tree->given_below = without(tree->given_below, e);
     else
         tree->given_above = without(tree->given_above, e);
-    return updated(tree);
+    return update_reach(tree);
 }
 
 void ompjit__given_remove(ompjit__present *table, ompjit__mapped *e)

@@ -34,8 +34,8 @@ static ompjit__literals *literals_of(const ompjit__construct *c)
 }
 
 /* The free slot that has the value, else the one that was used longest ago. */
-static ompjit__literal *choose(ompjit__literals *all, const void *value,
-                               unsigned size)
+static ompjit__literal *take_slot(ompjit__literals *all, const void *value,
+                                  unsigned size)
 {
     ompjit__literal *oldest = NULL;
     for (size_t i = 0; i < OMPJIT__LITERALS; i++) {
@@ -66,7 +66,7 @@ ompjit_status ompjit__literal_add(ompjit__construct *c, const ompjit__item *it,
         return OMPJIT_OK;
     ompjit__literals *all = literals_of(c);
     ompjit__literal *slot =
-        all ? choose(all, it->begin, (unsigned)it->size) : NULL;
+        all ? take_slot(all, it->begin, (unsigned)it->size) : NULL;
     if (!slot)
         return OMPJIT_OK;
     ompjit__mapped *entry =

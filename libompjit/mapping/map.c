@@ -23,7 +23,7 @@
 #include "mapping/transfer.h"
 
 /* What LIBOMPTARGET_INFO may have told of a construct's items. */
-#define TOLD \
+#define INFO_KINDS \
     (OMPJIT__INFO_EXISTS | OMPJIT__INFO_CHANGES | OMPJIT__INFO_COPIES)
 
 ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
@@ -43,7 +43,7 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
     c->small = (ompjit__small_block){0};
     c->deferred = c->pieces = (ompjit__buf){0};
     c->early = (ompjit__early){0};
-    c->log = NULL;
+    c->attachments = NULL;
     c->guessed = NULL;
     return ompjit__items_read(c, err);
 }
@@ -199,7 +199,7 @@ static ompjit_status enter(ompjit__construct *c, ompjit__item *it,
 }
 
 /* Once all that is new has its place on the device. */
-static void find_devices(ompjit__construct *c)
+static void set_device_addresses(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         ompjit__item *it = &c->items[i];
@@ -219,7 +219,7 @@ static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
     if (!st)
         st = ompjit__small_block_place(c, err);
     if (!st)
-        find_devices(c);
+        set_device_addresses(c);
     if (!st && ompjit__ompt())
         ompjit__ompt_entered(c);
     return st;
@@ -295,7 +295,7 @@ ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
         undo(c);
     else
         ompjit__attach_keep(c);
-    if (!st && ompjit__informs(c->dev->ctx, TOLD))
+    if (!st && ompjit__informs(c->dev->ctx, INFO_KINDS))
         ompjit__info_entered(c);
     return st;
 }
@@ -323,7 +323,7 @@ static void return_params(const ompjit__construct *c)
 }
 
 /* Waits for the copies, and takes all back where they fail. */
-static ompjit_status settle(ompjit__construct *c, ompjit_error *err)
+static ompjit_status wait_or_undo(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = ompjit__transfer_wait(c, err);
     if (st) {
@@ -348,7 +348,7 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
         st = ompjit__construct_commit(&c, !st, st, err);
         ompjit__present_unlock(c.table);
         if (!st)
-            st = settle(&c, err);
+            st = wait_or_undo(&c, err);
     }
     ompjit__construct_free(&c);
     return st;
@@ -410,7 +410,7 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
 }
 
 /* Takes the first n items' counts back. */
-static void untake(ompjit__construct *c, size_t n)
+static void restore_counts(ompjit__construct *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const ompjit__item *it = &c->items[i];
@@ -517,14 +517,14 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
         st = ompjit__transfer_wait(c, err);
     if (st) {
         ompjit__transfer_abandon(c);
-        untake(c, done);
+        restore_counts(c, done);
         return st;
     }
     if (copy)
         ompjit__literals_settle(c);
     for (size_t i = 0; i < c->n; i++)
         c->items[i].counted = c->items[i].pointer_counted = false;
-    if (ompjit__informs(c->dev->ctx, TOLD))
+    if (ompjit__informs(c->dev->ctx, INFO_KINDS))
         ompjit__info_left(c, copy);
     return release_all(c, err);
 }

@@ -367,9 +367,11 @@ void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
 /* ------------------------------------------------------------ association */
 
 /* OK where it is the same association; else the MAPPING error. */
-static ompjit_status already(ompjit_device *dev, const ompjit__mapped *entry,
-                             const void *host, const void *device,
-                             uint64_t size, ompjit_error *err)
+static ompjit_status check_same_association(ompjit_device *dev,
+                                            const ompjit__mapped *entry,
+                                            const void *host,
+                                            const void *device, uint64_t size,
+                                            ompjit_error *err)
 {
     if (entry->begin == (uintptr_t)host &&
         entry->end == (uintptr_t)host + size && entry->device == device &&
@@ -393,7 +395,7 @@ ompjit_status ompjit__present_associate(ompjit_device *dev, const void *host,
     ompjit_status st = OMPJIT_OK;
     ompjit__present_lock(table);
     if (ompjit__present_find(table, host, size, &entry)) {
-        st = already(dev, entry, host, device, size, err);
+        st = check_same_association(dev, entry, host, device, size, err);
     } else {
         entry = ompjit__present_add(table, host, size, device, NULL);
         if (entry)

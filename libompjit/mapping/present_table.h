@@ -4,8 +4,8 @@
  * addresses up. The table's lock is held for everything here but lock, new and
  * free, unless a comment says otherwise.
  */
-#ifndef OMPJIT_OFFLOAD_PRESENT_H
-#define OMPJIT_OFFLOAD_PRESENT_H
+#ifndef OMPJIT_MAPPING_PRESENT_TABLE_H
+#define OMPJIT_MAPPING_PRESENT_TABLE_H
 
 #include "mapping/mapping.h"
 
@@ -15,10 +15,11 @@
  * A copy of the storage around it, in either direction, must leave it alone.
  * attach.c */
 typedef struct ompjit__attached {
-    struct ompjit__attached *next;
-    struct ompjit__attached *log;      /* made by the construct that begins: */
-    struct ompjit__attached *replaced; /* what was there before, and     */
-    struct ompjit__mapped *owner;      /* whose record it is             */
+    struct ompjit__attached *next;     /* in the entry's list            */
+    /* While the construct that made it begins, so that it can undo it: */
+    struct ompjit__attached *next_made; /* in construct->attachments     */
+    struct ompjit__attached *replaced;  /* the record that was there     */
+    struct ompjit__mapped *owner;       /* the entry                     */
     char *host, *device;   /* the pointer's two addresses                */
     uint32_t size;         /* 8, or that of a Fortran descriptor         */
     uint32_t users;        /* kernels under way that may go by it        */

@@ -61,9 +61,9 @@ static size_t room_for(const void *host, uint64_t size, uint64_t pad)
 }
 
 ompjit_status ompjit__small_block_add(ompjit__construct *c, const void *host,
-                                   uint64_t size, uint64_t pad,
-                                   const char *name, ompjit__mapped **out,
-                                   ompjit_error *err)
+                                      uint64_t size, uint64_t pad,
+                                      const char *name, ompjit__mapped **out,
+                                      ompjit_error *err)
 {
     *out = NULL;
     if (size > OMPJIT__SMALL_COPY || !ompjit__has_queues(c->dev))
@@ -73,7 +73,7 @@ ompjit_status ompjit__small_block_add(ompjit__construct *c, const void *host,
         return OMPJIT_OK;
     ompjit_status st = make_block(c, err);
     if (!st)
-        st = ompjit__construct_open(c, err);
+        st = ompjit__construct_take_queue(c, err);
     if (st)
         return st;
     char *floating = (char *)(uintptr_t)pad;
@@ -113,27 +113,27 @@ static size_t place(const ompjit__construct *c, ompjit__mapped *entry,
  * private copies before them. */
 ompjit_status ompjit__small_block_place(ompjit__construct *c, ompjit_error *err)
 {
-    ompjit__small_block *g = &c->small;
-    if (!g->size)
+    ompjit__small_block *b = &c->small;
+    if (!b->size)
         return OMPJIT_OK;
     ompjit_status st = make_block(c, err);
     if (!st)
-        st = ompjit__construct_alloc(c, g->size, &g->block->memory, err);
+        st = ompjit__construct_alloc(c, b->size, &b->block->memory, err);
     if (st)
         return st;
-    size_t at = g->privates;
+    size_t at = b->privates;
     for (size_t i = 0; i < c->n; i++) {
         at = place(c, c->items[i].pointer, at);
         if (ompjit__copies_in(c, &c->items[i]))
             at = place(c, c->items[i].entry, at);
     }
-    g->image_end = at;
+    b->image_end = at;
     for (size_t i = 0; i < c->n; i++)
         at = place(c, c->items[i].entry, at);
-    if (g->image_end == g->image_begin)
+    if (b->image_end == b->image_begin)
         return OMPJIT_OK;
-    g->image = calloc(1, g->image_end - g->image_begin);
-    return g->image ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_MAP);
+    b->image = calloc(1, b->image_end - b->image_begin);
+    return b->image ? OMPJIT_OK : ompjit__no_memory(err, OMPJIT_STAGE_MAP);
 }
 
 /* Entries that stay mapped keep the block's memory. */
@@ -153,17 +153,17 @@ ompjit_status ompjit__small_block_end(ompjit__construct *c, ompjit_error *err)
 
 /* `dst` is compared as a number: it may be in no allocation of ours. */
 bool ompjit__small_block_fill(ompjit__construct *c, void *dst, const void *src,
-                         size_t size)
+                              size_t size)
 {
-    const ompjit__small_block *g = &c->small;
-    if (!g->image)
+    const ompjit__small_block *b = &c->small;
+    if (!b->image)
         return false;
-    uintptr_t image = (uintptr_t)g->block->memory + g->image_begin;
-    size_t filled = g->image_end - g->image_begin;
+    uintptr_t image = (uintptr_t)b->block->memory + b->image_begin;
+    size_t filled = b->image_end - b->image_begin;
     size_t at = (uintptr_t)dst - image;
     if (at > filled || size > filled - at)
         return false;
-    memcpy(g->image + at, src, size);
+    memcpy(b->image + at, src, size);
     return true;
 }
 
@@ -184,19 +184,19 @@ static ompjit_status stage(ompjit__construct *c, size_t size, void **room,
 /* The image is gone whatever becomes of the copy. */
 ompjit_status ompjit__small_block_send(ompjit__construct *c, ompjit_error *err)
 {
-    ompjit__small_block *g = &c->small;
-    if (!g->image)
+    ompjit__small_block *b = &c->small;
+    if (!b->image)
         return OMPJIT_OK;
-    char *image = g->image;
-    size_t size = g->image_end - g->image_begin;
+    char *image = b->image;
+    size_t size = b->image_end - b->image_begin;
     void *room;
-    g->image = NULL;
+    b->image = NULL;
     ompjit_status st = stage(c, size, &room, err);
     if (!st) {
         memcpy(room, image, size);
-        st = ompjit__construct_enqueue(c, OMPJIT__COPY_TO,
-                                    (char *)g->block->memory + g->image_begin,
-                                    room, size, err);
+        st = ompjit__construct_enqueue(
+            c, OMPJIT__COPY_TO, (char *)b->block->memory + b->image_begin, room,
+            size, err);
     }
     free(image);
     return st;

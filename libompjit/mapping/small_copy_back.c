@@ -13,7 +13,7 @@ typedef struct piece {
     const void *of;     /* block or entry: one allocation */
     char *host;
     const char *device;
-    const char *staged; /* once asked for                 */
+    const char *staged; /* once it is enqueued            */
     size_t size;
 } piece;
 
@@ -24,26 +24,27 @@ bool ompjit__pieces_take(const ompjit__construct *c, size_t size)
 
 /* The copy is made when the construct waits; `host` must stay until then. */
 ompjit_status ompjit__pieces_add(ompjit__construct *c,
-                                   const ompjit__mapped *entry, char *host,
-                                   size_t size, ompjit_error *err)
+                                 const ompjit__mapped *entry, char *host,
+                                 size_t size, ompjit_error *err)
 {
     piece p = {.of = entry->block ? (void *)entry->block : (void *)entry,
                .host = host,
                .device = ompjit__present_device(entry, host),
                .size = size};
-    ompjit_status st = ompjit__construct_open(c, err);
+    ompjit_status st = ompjit__construct_take_queue(c, err);
     if (st)
         return st;
     ompjit__buf_add(&c->pieces, &p, sizeof p);
     if (c->pieces.failed)
         return ompjit__no_memory(err, OMPJIT_STAGE_MAP);
-    ompjit__construct_expect(c);
+    ompjit__construct_expect_copies(c);
     return OMPJIT_OK;
 }
 
-/* How many of the pieces, from the first on, one copy can bring; of what. */
-static size_t one_copy(const piece *p, size_t n, const char **begin,
-                       const char **end)
+/* Returns how many of the pieces, from the first on, one copy can bring, and
+ * sets the device range that this copy reads. */
+static size_t count_in_one_copy(const piece *p, size_t n, const char **begin,
+                                const char **end)
 {
     size_t k = 1;
     *begin = p->device;
@@ -60,15 +61,17 @@ static size_t one_copy(const piece *p, size_t n, const char **begin,
     return k;
 }
 
-/* Asks for pieces until all are or the staging is full; *asked is counted. */
-static ompjit_status ask(ompjit__construct *c, piece *p, size_t n,
-                         size_t *asked, ompjit_error *err)
+/* Puts copies of pieces into the queue until none is left or the staging is
+ * full. *enqueued counts the pieces. */
+static ompjit_status enqueue_pieces(ompjit__construct *c, piece *p, size_t n,
+                                    size_t *enqueued, ompjit_error *err)
 {
     const ompjit__device_ops *ops = c->dev->ops;
-    while (*asked < n) {
+    while (*enqueued < n) {
         const char *begin, *end;
         void *room;
-        size_t k = one_copy(p + *asked, n - *asked, &begin, &end);
+        size_t k =
+            count_in_one_copy(p + *enqueued, n - *enqueued, &begin, &end);
         size_t size = (size_t)(end - begin);
         ompjit_status st =
             ops->queued_memory->stage(c->dev, c->queue, size, &room, err);
@@ -79,9 +82,9 @@ static ompjit_status ask(ompjit__construct *c, piece *p, size_t n,
                            c->queue, err);
         if (st)
             return st;
-        for (size_t i = *asked; i < *asked + k; i++)
+        for (size_t i = *enqueued; i < *enqueued + k; i++)
             p[i].staged = (char *)room + (p[i].device - begin);
-        *asked += k;
+        *enqueued += k;
     }
     return OMPJIT_OK;
 }
@@ -93,12 +96,12 @@ ompjit_status ompjit__pieces_fetch(ompjit__construct *c, ompjit_error *err)
     size_t n = c->pieces.size / sizeof *p, done = 0;
     ompjit_status st = OMPJIT_OK;
     while (done < n && !st) {
-        size_t asked = done;
-        st = ask(c, p, n, &asked, err);
+        size_t enqueued = done;
+        st = enqueue_pieces(c, p, n, &enqueued, err);
         ompjit_status waited =
             c->dev->ops->queues->wait(c->dev, c->queue, st ? NULL : err);
         st = st ? st : waited;
-        for (; done < asked && !st; done++)
+        for (; done < enqueued && !st; done++)
             memcpy(p[done].host, p[done].staged, p[done].size);
     }
     ompjit__buf_free(&c->pieces);

@@ -23,9 +23,9 @@ ompjit_status ompjit__transfer_put(ompjit__construct *c, void *dst,
 }
 
 /* Attached pointers are written again behind the copy, which has the host's. */
-static ompjit_status send(ompjit__construct *c, ompjit__mapped *entry,
-                          char *host, char *device, size_t size,
-                          ompjit_error *err)
+static ompjit_status copy_in(ompjit__construct *c, ompjit__mapped *entry,
+                             char *host, char *device, size_t size,
+                             ompjit_error *err)
 {
     ompjit_status st;
     if (ompjit__deferred_takes(c, entry, size))
@@ -46,10 +46,10 @@ ompjit_status ompjit__transfer_to(ompjit__construct *c, ompjit__mapped *entry,
     if (device == host || !size)
         return OMPJIT_OK;
     if (!ompjit__ompt())
-        return send(c, entry, host, device, size, err);
+        return copy_in(c, entry, host, device, size, err);
     const ompjit__ompt_op op = ompjit__ompt_copy(c, true, host, device, size);
     ompjit__ompt_op_begin(&op);
-    ompjit_status st = send(c, entry, host, device, size, err);
+    ompjit_status st = copy_in(c, entry, host, device, size, err);
     ompjit__ompt_op_end(&op);
     return st;
 }
@@ -68,7 +68,7 @@ static ompjit_status fetch_small(ompjit__construct *c,
             ompjit__present_next_attached(entry, host, end);
         char *to = a ? a->host : end;
         size_t piece = to > host ? (size_t)(to - host) : 0;
-        if (piece && !ompjit__early_has(c, entry, host, piece))
+        if (piece && !ompjit__early_fetch(c, entry, host, piece))
             st = ompjit__pieces_add(c, entry, host, piece, err);
         host = a ? a->host + a->size : end;
     }
@@ -227,5 +227,5 @@ void ompjit__transfer_close(ompjit__construct *c)
     ompjit__pieces_forget(c);
     ompjit__deferred_forget(c);
     ompjit__arrival_close(c);
-    ompjit__construct_close(c);
+    ompjit__construct_give_queue(c);
 }

@@ -30,7 +30,8 @@ static inline bool ompjit__has_queues(const ompjit_device *dev)
 }
 
 /* Takes the queue, if the device has any, before the first operation in it. */
-ompjit_status ompjit__construct_open(ompjit__construct *c, ompjit_error *err);
+ompjit_status ompjit__construct_take_queue(ompjit__construct *c,
+                                           ompjit_error *err);
 /* Host memory that is copied from stays as it is until the queue was waited
  * for, unless it is small (OMPJIT__SMALL_COPY). */
 ompjit_status ompjit__construct_enqueue(ompjit__construct *c,
@@ -43,10 +44,10 @@ ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err);
 /* Notes that there will be something in the queue to be waited for, and that
  * there is nothing any more. */
-void ompjit__construct_expect(ompjit__construct *c);
+void ompjit__construct_expect_copies(ompjit__construct *c);
 void ompjit__construct_waited(ompjit__construct *c);
 /* Gives the queue, which there is, back. */
-void ompjit__construct_close(ompjit__construct *c);
+void ompjit__construct_give_queue(ompjit__construct *c);
 
 /* ----------------------------------------- the order of constructs: arrival.c
  * The data that a construct brings to the device has an arrival, after which
@@ -149,8 +150,8 @@ ompjit_status ompjit__early_copy_ending(ompjit__construct *c,
  * host+size) of the entry, which is put there now, needs no other copy. The
  * lock is held. */
 bool ompjit__early_has_item(const ompjit__construct *c, const ompjit__item *it);
-bool ompjit__early_has(const ompjit__construct *c, const ompjit__mapped *entry,
-                       char *host, size_t size);
+bool ompjit__early_fetch(const ompjit__construct *c,
+                         const ompjit__mapped *entry, char *host, size_t size);
 /* The page-locked memory is used again. */
 void ompjit__early_forget(ompjit__construct *c);
 
