@@ -94,7 +94,7 @@ int32_t ompjit_host_vprintf(const char *format, const void *args);
 enum ompjit_complex_function {
 #define COMPLEX_TO_COMPLEX(g) OMPJIT_COMPLEX_##g,
 #define COMPLEX_TO_REAL(g) OMPJIT_COMPLEX_##g,
-#include "complex_math.def"
+#include "libc/complex_math.def"
 #undef COMPLEX_TO_COMPLEX
 #undef COMPLEX_TO_REAL
     OMPJIT_COMPLEX_cpow

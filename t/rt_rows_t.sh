@@ -50,7 +50,7 @@ is "$(lacks rows called)" "" "each is called by a kernel"
 
 # What is no row: the C library's functions and complex numbers.
 sed -n 's/^EXPORT [^(]*[ *]\([a-z_0-9]*\)(.*/\1/p' \
-    "$srcdir/runtime-bc/libc.c" | sort -u >"$tmp/libc"
+    "$srcdir/runtime-bc/libc/libc.c" | sort -u >"$tmp/libc"
 printf '__%s\n' divdc3 divsc3 muldc3 mulsc3 | sort >"$tmp/complex"
 like "$(wc -l <"$tmp/libc")" '[1-9]' "functions of libc.c"
 is "$(lacks libc nvptx64)" "" "are defined"

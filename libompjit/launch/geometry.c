@@ -13,7 +13,7 @@ enum {
     CUDA_TEAMS_PER_SM = 16,  /* where neither clause nor tripcount tells */
     MAX_TEAMS = 65535,
     /* Also where the program says: the device runtime counts the threads of all
-     * teams, of up to 1024 each, in 31 bits (runtime-bc/loop_static.inc). */
+     * teams, of up to 1024 each, in 31 bits (runtime-bc/loops/loop_static.inc). */
     MOST_TEAMS = (1 << 21) - 1
 };
 

@@ -2,7 +2,7 @@
  *
  * The C library's functions of complex numbers for device code on the host: as
  * pairs of doubles, which every CPU passes and returns as device IR does
- * (runtime-bc/complex_math.c).
+ * (runtime-bc/libc/complex_math.c).
  */
 #include <complex.h>
 
@@ -27,7 +27,7 @@ double complex ompjit_complex(uint32_t function, double x, double y, double a,
     switch (function) {
 #define COMPLEX_TO_COMPLEX(g) case OMPJIT_COMPLEX_##g: return g(z);
 #define COMPLEX_TO_REAL(g) case OMPJIT_COMPLEX_##g: return g(z);
-#include "runtime-bc/complex_math.def"
+#include "runtime-bc/libc/complex_math.def"
 #undef COMPLEX_TO_COMPLEX
 #undef COMPLEX_TO_REAL
     default: return cpow(z, pair(a, b));
@@ -41,7 +41,7 @@ double complex ompjit_complexf(uint32_t function, float x, float y, float a,
     switch (function) {
 #define COMPLEX_TO_COMPLEX(g) case OMPJIT_COMPLEX_##g: z = g##f(z); break;
 #define COMPLEX_TO_REAL(g) case OMPJIT_COMPLEX_##g: z = g##f(z); break;
-#include "runtime-bc/complex_math.def"
+#include "runtime-bc/libc/complex_math.def"
 #undef COMPLEX_TO_COMPLEX
 #undef COMPLEX_TO_REAL
     default: z = cpowf(z, pairf(a, b));

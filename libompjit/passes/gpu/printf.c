@@ -2,7 +2,7 @@
  *
  * printf on an NVIDIA GPU: the driver's vprintf prints what it knows as C does,
  * but returns another number. All other calls become calls of the runtime's
- * ompjit_vprintf (runtime-bc/format.c).
+ * ompjit_vprintf (runtime-bc/libc/format.c).
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>

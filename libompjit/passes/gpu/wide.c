@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Conversions between integers of more than 64 bits and floating numbers, which
- * NVPTX cannot lower, as calls of the runtime's functions (runtime-bc/wide.c).
+ * NVPTX cannot lower, as calls of the runtime's functions (runtime-bc/libc/wide.c).
  * These take 128 bits: __int128; a _BitInt that is narrower is extended.
  */
 #include <llvm-c/Core.h>

@@ -5,7 +5,7 @@
 // dozen texts of PTX. Here those become LLVM's intrinsics and integers of any
 // width. Approximations of the machine's become exact results, which the
 // functions take as well; other roundings than to the nearest, which they rely
-// on, are functions of the host runtime (runtime-bc/libdevice.c).
+// on, are functions of the host runtime (runtime-bc/libc/libdevice.c).
 //
 // Requires IR in a GPU's form. What it does not know stays for the retargeting
 // to refuse.

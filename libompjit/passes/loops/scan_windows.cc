@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Scans (`reduction(inscan, ...)`) window by window (runtime-bc/scan.c). clang's
+ * Scans (`reduction(inscan, ...)`) window by window (runtime-bc/loops/scan.c). clang's
  * code fills a buffer with the elements of all iterations, makes log2(n) passes
  * over it in one thread, and reads it:
  *

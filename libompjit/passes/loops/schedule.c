@@ -22,7 +22,7 @@
 
 #include "passes/loops/loops.h"
 
-/* Arguments of the runtime's functions, and schedules (runtime-bc/loop.h). */
+/* Arguments of the runtime's functions, and schedules (runtime-bc/loops/loop.h). */
 enum { SCHEDULE = 2, LOWER = 4, UPPER, STRIDE, INCREMENT, CHUNK, INIT_ARGS };
 enum { IF_TRUE = 2, NUM_THREADS, REGION = 5, VALUES = 7 };
 enum { REGION_UPPER = 3 }; /* of a region's parameters */
@@ -132,7 +132,7 @@ static bool is_init(LLVMValueRef call, LLVMValueRef f, int64_t schedule)
     return true;
 }
 
-/* The schedules above 92 are the runtime's own (runtime-bc/loop.h). */
+/* The schedules above 92 are the runtime's own (runtime-bc/loops/loop.h). */
 static void set_schedule(LLVMValueRef call, unsigned schedule)
 {
     LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(call, SCHEDULE));
