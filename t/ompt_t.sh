@@ -102,6 +102,8 @@ like "$out" '^stopped 1 1 0, 1[0-9] buffers$' "  is many"
 traced host "of a program under ompjit run" tracing "$ompjit" run -q \
     "$from/program.c"
 traced host "of a tool that names no device" tracing NO_DEVICE=1 "$tmp/program"
+traced host "of a tool that calls the trace when it is asked" \
+    tracing BUSY=1 BUFFER=250 timeout 60 "$tmp/program"
 succeeds "buffers that are too small" tracing BUFFER=100 "$tmp/program"
 is "$(printf '%s\n' "$out" | grep -cE '^ ?(outside,)?(target|to|submit) ')" 0 \
     "  have no records"

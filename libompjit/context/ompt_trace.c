@@ -29,6 +29,7 @@ typedef void complete_fn(int device, void *buffer, size_t bytes, uint64_t begin,
 struct buffer {
     char *bytes; /* NULL: none */
     size_t size, used;
+    complete_fn *complete; /* of the trace that has asked for it */
 };
 
 struct trace {
@@ -85,47 +86,78 @@ static void hand_over(const struct trace *t, const struct buffer *b)
 {
     const uint64_t first = b->used ? (uintptr_t)b->bytes : 0;
     if (b->bytes)
-        t->complete(t->device, b->bytes, b->used, first, 1);
+        b->complete(t->device, b->bytes, b->used, first, 1);
 }
 
-/* Room for a record; NULL: the tool has given none. `full` gets a buffer that is
- * to be handed over. Under the lock. */
+/* Room for a record; NULL: there is none, and `full` gets the buffer, if there is
+ * one, that is to be handed over. Under the lock. */
 static char *room(struct trace *t, struct buffer *full)
 {
     struct buffer *b = &t->buffer;
-    if (b->bytes && b->size - b->used < sizeof(ompjit__ompt_record)) {
+    if (!b->bytes || b->size - b->used < sizeof(ompjit__ompt_record)) {
         *full = *b;
         *b = (struct buffer){0};
-    }
-    if (!b->bytes) {
-        void *bytes = NULL;
-        t->request(t->device, &bytes, &b->size);
-        b->bytes = bytes;
-    }
-    if (!b->bytes || b->size - b->used < sizeof(ompjit__ompt_record))
         return NULL;
+    }
     b->used += sizeof(ompjit__ompt_record);
     return b->bytes + b->used - sizeof(ompjit__ompt_record);
 }
 
+/* Writes the record, if the trace runs. False: it wants another buffer. */
+static bool write_record(struct trace *t, const ompjit__ompt_record *record)
+{
+    struct buffer full = {0};
+    pthread_mutex_lock(&t->lock);
+    const bool runs = t->runs && !t->rests;
+    char *at = runs ? room(t, &full) : NULL;
+    if (at)
+        memcpy(at, record, sizeof *record);
+    pthread_mutex_unlock(&t->lock);
+    hand_over(t, &full);
+    return at || !runs;
+}
+
+/* Asks the tool for a buffer, without the lock: it may call any function of the
+ * trace. One that is not wanted any more, since the trace has ended or another
+ * thread was faster, goes back empty. */
+static void ask_for_buffer(struct trace *t)
+{
+    void *bytes = NULL;
+    pthread_mutex_lock(&t->lock);
+    request_fn *request = t->runs ? t->request : NULL;
+    struct buffer b = {.complete = t->complete};
+    pthread_mutex_unlock(&t->lock);
+    if (!request)
+        return;
+    request(t->device, &bytes, &b.size);
+    b.bytes = bytes;
+    pthread_mutex_lock(&t->lock);
+    if (t->runs && !t->buffer.bytes) {
+        t->buffer = b;
+        b.bytes = NULL;
+    }
+    pthread_mutex_unlock(&t->lock);
+    hand_over(t, &b);
+}
+
 void ompjit__trace_add(int device, const ompjit__ompt_record *record)
 {
+    static _Thread_local bool asks; /* then a tool must have no events */
     struct trace *t = trace_of(device);
-    struct buffer full = {0};
     const uint64_t types =
         t ? atomic_load_explicit(&t->types, memory_order_relaxed) : 0;
     const int number = record->type + (types >> (record->type + EMI) & 1 ? EMI : 0);
-    if (!(types >> number & 1))
+    if (asks || !(types >> number & 1))
         return;
     ompjit__ompt_record whole = *record;
     whole.type = number;
     whole.thread = own_id();
-    pthread_mutex_lock(&t->lock);
-    char *at = t->runs && !t->rests ? room(t, &full) : NULL;
-    if (at)
-        memcpy(at, &whole, sizeof whole);
-    pthread_mutex_unlock(&t->lock);
-    hand_over(t, &full);
+    if (write_record(t, &whole))
+        return;
+    asks = true;
+    ask_for_buffer(t);
+    asks = false;
+    write_record(t, &whole);
 }
 
 /* ------------------------------------------------------- functions for tools */

@@ -3,7 +3,8 @@
  * A tool that traces devices, and writes what their buffers have to standard
  * output, a line each. BUFFER is the size of a buffer in bytes, and ONLY a type of
  * event; without it all are traced. It has no function of its own for events. With
- * NO_DEVICE it says NULL for the device, as APEX does.
+ * NO_DEVICE it says NULL for the device, as APEX does. With BUSY it calls functions
+ * of the trace while it is asked for a buffer.
  */
 #include <omp-tools.h>
 #include <stdint.h>
@@ -33,6 +34,10 @@ static void request(int n, ompt_buffer_t **buffer, size_t *bytes)
     const char *size = getenv("BUFFER");
     *bytes = size ? strtoul(size, NULL, 10) : 65536;
     *buffer = malloc(*bytes);
+    if (getenv("BUSY")) {
+        pause_trace(device, 0);
+        flush_trace(device);
+    }
 }
 
 static void show_op(const ompt_record_ompt_t *r)
