@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The order of constructs on a device that has queues. The data that a
- * construct brings to the device has an arrival, a point in the construct's
- * queue. Other constructs' queues come after it, so that the table's lock is
- * not held while data is under way. An arrival whose copies are still to be put
- * into the queue is unsent: it has no event yet, and a construct that needs the
- * data waits until it has.
+ * The order of constructs on a device that has queues. The entries that a
+ * construct fills have its arrival: an event in its queue, behind its copies.
+ * The queues of other constructs that use these entries wait for the event, so
+ * that the table's lock need not be held while data is under way. An arrival is
+ * unsent while its copies are still to be put into the queue: it has no event
+ * yet, and a thread whose construct needs the data waits until it has.
  */
 #include <stdlib.h>
 
 #include "mapping/transfer.h"
 
-/* The construct counts, and each entry. An entry that another construct has
- * filled before has this one's arrival from now on: it comes after that one. */
+/* The construct and each entry hold a reference. An entry that another
+ * construct has filled before gets this one's arrival: this queue waits for
+ * that one anyway (ompjit__arrival_come_after). */
 ompjit_status ompjit__arrival_mark(ompjit__construct *c, ompjit__mapped *entry,
                                    ompjit_error *err)
 {
@@ -31,7 +32,7 @@ ompjit_status ompjit__arrival_mark(ompjit__construct *c, ompjit__mapped *entry,
     return OMPJIT_OK;
 }
 
-/* Between hold and release the arrival has no event; others wait on the table.
+/* Marks the arrival unsent, until release. Others wait for the table's change.
  */
 void ompjit__arrival_hold(ompjit__construct *c)
 {
@@ -60,7 +61,7 @@ ompjit_status ompjit__arrival_record(ompjit__construct *c, ompjit_error *err)
                                        &c->arrival->event, err);
 }
 
-/* The event need not be asked then. */
+/* Spares others a query of the event. */
 void ompjit__arrival_done(ompjit__construct *c)
 {
     if (c->arrival)
@@ -79,8 +80,8 @@ void ompjit__arrival_close(ompjit__construct *c)
 
 /* ------------------------------------------------------------- come after */
 
-/* If nobody waited for it, as for what is allocated only, the device is
- * asked: then nobody has to again. */
+/* Queries the event if no thread has waited for the queue since, as after a
+ * construct that only allocates. */
 static bool is_done(ompjit__arrival *arrival)
 {
     bool done = atomic_load(&arrival->done);
@@ -92,8 +93,9 @@ static bool is_done(ompjit__arrival *arrival)
     return done;
 }
 
-/* An entry whose copies are done loses its arrival, so that the next construct
- * asks nobody. The queue, not the thread, waits. */
+/* Has the construct's queue, not its thread, wait for the event. An entry whose
+ * copies are done loses its arrival, so that the next construct need not query
+ * it. */
 ompjit_status ompjit__arrival_come_after(ompjit__construct *c,
                                          ompjit__mapped *entry,
                                          ompjit_error *err)
@@ -115,7 +117,7 @@ ompjit_status ompjit__arrival_come_after(ompjit__construct *c,
 
 /* --------------------------------------------------- wait until it is sent */
 
-/* Are the copies that fill that storage still put off? */
+/* Are the copies that fill the storage still to be put into a queue? */
 static bool is_unsent(ompjit__present *table, const void *host, uint64_t size)
 {
     ompjit__mapped *entry;
@@ -130,7 +132,8 @@ void ompjit__arrival_wait_sent_at(ompjit__present *table, const void *host,
         ompjit__present_wait_change(table);
 }
 
-/* Sections that are not contiguous may meet anything. */
+/* A section with strides counts as meeting any entry: its extent is not read
+ * here. */
 static bool needs_unsent(const ompjit__construct *c, const ompjit__item *it)
 {
     if (ompjit__item_private(it))
@@ -141,7 +144,7 @@ static bool needs_unsent(const ompjit__construct *c, const ompjit__item *it)
             is_unsent(c->table, it->base, OMPJIT__POINTER_SIZE));
 }
 
-/* Each wait gives the lock back, and all may have changed: it begins anew. */
+/* Each wait gives the lock back, so all items are checked again after it. */
 void ompjit__arrival_wait_sent(ompjit__construct *c)
 {
     for (size_t i = 0; c->table->unsent && i < c->n;) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Attachment: a pointer in mapped storage that is made to point, on the device,
- * to where the device has what it points to (OpenMP 6.0, 7.9.6). Until begin
- * has succeeded, a construct can take back its attachments.
+ * Attachment: the device's copy of a pointer in mapped storage is made to point
+ * to the counterpart of the host's pointee (OpenMP 6.0, 7.9.6). A construct
+ * keeps a list of the attachments that it makes, and undoes them if its begin
+ * fails.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "mapping/transfer.h"
 
-/* Puts `now` where the list has `was`; NULL: at the end. */
+/* Replaces `was` in the entry's list by `now`; `was` NULL appends. */
 static void relink(ompjit__mapped *entry, const ompjit__attached *was,
                    ompjit__attached *now)
 {
@@ -20,7 +21,7 @@ static void relink(ompjit__mapped *entry, const ompjit__attached *was,
     *link = now;
 }
 
-/* Has this construct made the attachment? */
+/* Has this construct's begin made the attachment? */
 static bool is_made_by(const ompjit__construct *c, const ompjit__attached *a)
 {
     const ompjit__attached *l = c->attachments;
@@ -74,7 +75,7 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     ompjit_status st =
         ompjit__transfer_put(c, device, made->value, size, err);
     if (st || (a && a->size == size && is_made_by(c, a))) {
-        if (!st) /* twice in one construct */
+        if (!st) /* made before by this construct: nothing more to undo */
             memcpy(a->value, made->value, size);
         free(made);
         return st;
@@ -88,7 +89,7 @@ static ompjit_status attach(ompjit__construct *c, ompjit__mapped *pointer,
     return OMPJIT_OK;
 }
 
-/* The construct's attachments are there to stay. */
+/* Begin has succeeded: drops the records that would undo the attachments. */
 void ompjit__attach_keep(ompjit__construct *c)
 {
     for (ompjit__attached *a = c->attachments; a; a = a->next_made) {
@@ -97,7 +98,8 @@ void ompjit__attach_keep(ompjit__construct *c)
     }
 }
 
-/* They are not: the device gets back what it had, or the host's value. */
+/* Begin has failed: the device gets back the value of the replaced attachment,
+ * or else the host's. */
 void ompjit__attach_undo(ompjit__construct *c)
 {
     for (ompjit__attached *a = c->attachments, *next; a; a = next) {
@@ -114,8 +116,8 @@ void ompjit__attach_undo(ompjit__construct *c)
     c->attachments = NULL;
 }
 
-/* An ATTACH entry: a pointer that is attached if both it and what it points
- * to are present now, and either is new (or `always`). */
+/* An ATTACH entry: attaches the pointer at `base` if both it and its pointee
+ * are present now, and either is new (or the type has `always`). */
 static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
                                  ompjit_error *err)
 {
@@ -141,8 +143,8 @@ static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
                   ompjit__present_device(pointee, it->begin), err);
 }
 
-/* A failure leaves the log of what has been attached, for ompjit__attach_undo.
- */
+/* After a failure c->attachments has those that were made, for
+ * ompjit__attach_undo. */
 ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -161,7 +163,8 @@ ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
 
 /* ------------------------------------------------------------------ users */
 
-/* Found anew each time: what the construct maps others may delete. */
+/* The record of the item's attached pointer; NULL: none. It is looked up each
+ * time, since another construct may have deleted it meanwhile. */
 static ompjit__attached *attached_of(const ompjit__construct *c,
                                      const ompjit__item *it)
 {
@@ -175,7 +178,7 @@ static ompjit__attached *attached_of(const ompjit__construct *c,
     return ompjit__present_attached(pointer, at);
 }
 
-/* Each kernel counts once for each item that goes by the pointer. */
+/* Each item counts as one user of its pointer. */
 void ompjit__attach_use(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -186,7 +189,7 @@ void ompjit__attach_use(ompjit__construct *c)
     }
 }
 
-/* The last user wakes those who want to redirect the pointer. */
+/* The last user wakes threads that wait to redirect the pointer. */
 void ompjit__attach_unuse(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -199,7 +202,8 @@ void ompjit__attach_unuse(ompjit__construct *c)
     }
 }
 
-/* Would the item make a pointer that a kernel goes by point elsewhere? */
+/* Would the item change an attached pointer that a kernel under way may load?
+ */
 static bool redirects(const ompjit__construct *c, const ompjit__item *it)
 {
     const ompjit__attached *a = attached_of(c, it);
@@ -221,7 +225,7 @@ static bool redirects(const ompjit__construct *c, const ompjit__item *it)
     return !is_up_to_date(a, it->base, bytes, value);
 }
 
-/* Begins anew after each wait, since the lock was given back. */
+/* Checks all items again after each wait, since the lock was given back. */
 bool ompjit__attach_wait(ompjit__construct *c)
 {
     bool waited = false;

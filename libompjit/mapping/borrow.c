@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * In `auto` memory the host device uses the application's storage for a mapping
- * where no program can tell it from a copy. For a construct with a kernel these
- * are sections that come back to the host at its end, and sections that the
- * kernel does not write (frontend/describe/writes.c says which). Storage in
- * which a device pointer may be attached has a copy always. Data regions'
- * entries are marked where the host half shows it (share.c). By the same signs
- * a scalar that a construct maps can be a value (literal.c).
+ * Borrowing: in `auto` memory (the context's choice of memory for the host
+ * device) the device uses the application's storage for a mapping where no
+ * program can tell it from a copy. For a construct with a kernel these are
+ * sections that come back to the host at its end, and sections that the kernel
+ * does not write (frontend/describe/writes.c says which). Storage in which a
+ * device pointer may be attached always has a copy. For data regions
+ * passes/hosthalf/share sets OMPJIT__MAP_UNSEEN in the map types for which the
+ * host half shows this. The same conditions tell whether a scalar can be a
+ * value (literal.c).
  */
 #include "mapping/construct.h"
 
@@ -19,8 +21,8 @@ void ompjit__construct_borrow(ompjit__construct *c,
     c->kernel = kernel;
 }
 
-/* Is the item a part of a structure or of a pointer's mapping, whose parts have
- * to lie together on the device? */
+/* Is the item a part of a structure's or a pointer's mapping? Its parts have to
+ * lie together on the device. */
 static bool is_composed(const ompjit__item *it)
 {
     return it->component || it->combined ||
@@ -44,8 +46,8 @@ static bool holds_attached(const ompjit__construct *c, const ompjit__item *it)
     return false;
 }
 
-/* Tells whether a section, or the address where one of no length is looked up,
- * meets the item's storage. */
+/* Does the section `other`, or its address if it has no length, meet the item's
+ * storage? */
 static bool meets(const ompjit__item *other, const ompjit__item *it)
 {
     const char *begin = other->begin, *end = it->begin + it->size;
@@ -65,8 +67,8 @@ static int param_of(const ompjit__construct *c, const ompjit__item *it)
     return param;
 }
 
-/* May the kernel write to the item? By its parameter, or, for what has none, by
- * whether it writes through pointers that it loads. */
+/* May the kernel write to the item: through its parameter, or, if it has none,
+ * through pointers that the kernel loads? */
 static bool may_write(const ompjit__construct *c, const ompjit__item *it)
 {
     int param = param_of(c, it);
@@ -104,7 +106,8 @@ static bool is_only_read(const ompjit__construct *c, const ompjit__item *it)
     return true;
 }
 
-/* Storage that several entries share is like the least of them. */
+/* Does the map type say that no program can tell the storage from a copy? All
+ * items that meet the storage have to say so. */
 static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
 {
     uint64_t unseen = OMPJIT__MAP_UNSEEN;
@@ -120,7 +123,8 @@ static bool is_unseen(const ompjit__construct *c, const ompjit__item *it)
     return it->type & unseen;
 }
 
-/* Only an exact, small section that no part of another item depends on. */
+/* Only a small section that begins at its base and is no part of another item.
+ */
 bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it)
 {
     const uint64_t plain = OMPJIT__MAP_TO | OMPJIT__MAP_TARGET_PARAM |
@@ -131,7 +135,7 @@ bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it)
            !holds_attached(c, it) && is_only_read(c, it);
 }
 
-/* In memory that both share all stays; else only in `auto` memory. */
+/* Shared memory has no copies at all; else only `auto` memory borrows. */
 bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it)
 {
     if (ompjit__shares_memory(c->dev))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * One construct while it is being carried out: its map entries as items, and
- * the state of its copies. map.c tells the way of an item from begin to end;
+ * One construct while it runs: its map entries as items, and the state of its
+ * copies. map.c has the path of an item from begin to end;
  * omptarget/target_construct.c adds a kernel in between.
  *
  * Each part of the state has one file that writes it, which the comments name.
@@ -16,19 +16,20 @@
 
 /* One map entry, or one component of a user-defined mapper. */
 typedef struct ompjit__item {
-    /* From the caller's arrays. map_items.c; but where the entry is a pointer
-     * and its object, begin loads the pointer into `base`. */
+    /* From the caller's arrays. map_items.c; if the entry is a pointer and its
+     * object (PTR_AND_OBJ), `base` is the pointer's address until begin loads
+     * the pointer into it. */
     char *base, *begin;
     int64_t size;
     uint64_t type;
     const char *name;
     int32_t index;           /* in the caller's arrays                      */
-    bool component;          /* made by the mapper of that entry            */
+    bool component;          /* a mapper's component; `index` is the entry  */
     bool combined;           /* the next item is a member of this           */
 
     /* map.c: begin finds or makes the entries and counts them, end finds them
-     * again and takes counts. early_copy_back.c finds `entry` where data only
-     * ends. */
+     * again and subtracts counts. early_copy_back.c finds `entry` for a
+     * construct that has only an end. */
     char *pointer_at;        /* PTR_AND_OBJ: the pointer's host address     */
     char *device;            /* counterpart of begin; NULL: there is none   */
     ompjit__mapped *entry;   /* of the storage                              */
@@ -37,9 +38,9 @@ typedef struct ompjit__item {
     bool counted, pointer_counted; /* begin added to a count                */
 
     bool early;              /* early_copy_back.c: it was copied to the host
-                                behind the kernel                           */
-    bool uses;               /* attach.c: from use to unuse it is among its
-                                pointer's users                             */
+                                before end                                  */
+    bool uses;               /* attach.c: counted in the `users` of its
+                                attached pointer                            */
 } ompjit__item;
 
 #define OMPJIT__FEW_ITEMS 16
@@ -47,19 +48,21 @@ typedef struct ompjit__item {
 
 /* The block for a construct's small new storage. small_block.c */
 typedef struct ompjit__small_block {
-    ompjit__block *block; /* from the first entry or place to end           */
-    size_t size;          /* bytes reserved, before place                   */
-    size_t privates;      /* of these, at its begin, the private copies     */
-    size_t image_begin, image_end; /* the part that one copy fills; place   */
-    char *image;          /* that part's bytes, from place to send          */
+    ompjit__block *block; /* from small_block_add or _place to _end         */
+    size_t size;          /* bytes reserved so far; final at _place         */
+    size_t privates;      /* of these the first, for private copies         */
+    size_t image_begin, image_end; /* the range that one copy fills         */
+    char *image;          /* that range's bytes on the host, from _place to
+                             _send; NULL: none                              */
 } ompjit__small_block;
 
-/* The part of the block that was copied to the host behind the kernel.
+/* The range of the small block that was copied to the host behind the kernel.
  * early_copy_back.c */
 typedef struct ompjit__early {
-    const char *device; /* where it begins                                  */
-    const char *staged; /* page-locked; there once the queue was waited for */
-    size_t size;        /* 0: nothing, or the room is used for other copies */
+    const char *device; /* begin of the range                               */
+    const char *staged; /* its bytes in page-locked memory, valid once the
+                           queue was waited for                             */
+    size_t size;        /* 0: nothing, or `staged` has been used again      */
 } ompjit__early;
 
 typedef struct ompjit__construct {
@@ -75,17 +78,18 @@ typedef struct ompjit__construct {
     size_t n, capacity;
 
     /* borrow.c: before begin */
-    bool borrows;             /* some of its data may stay where it is      */
-    const ompjit__kernel_desc *kernel; /* that it runs; NULL: none          */
+    bool borrows;             /* it may use originals, as borrow.c says     */
+    const ompjit__kernel_desc *kernel; /* the kernel that it runs; NULL: none,
+                                 or nobody describes it                     */
 
     /* construct_queue.c */
-    ompjit__queue *queue;     /* of all its copies, from the first operation
-                                 on; NULL on a device without queues        */
+    ompjit__queue *queue;     /* for all its copies; NULL until the first
+                                 operation, and on a device without queues  */
     bool copying;             /* the queue has, or will get, copies that
                                  nobody waited for                          */
 
-    ompjit__arrival *arrival; /* arrival.c: of what it copies to the device,
-                                 from the first entry that it fills on      */
+    ompjit__arrival *arrival; /* arrival.c: for the entries that it fills;
+                                 NULL: it has filled none so far            */
     ompjit__small_block small;
     ompjit__buf deferred;     /* deferred_copy.c: long copies that are still
                                  to be put into the queue                   */
@@ -94,44 +98,46 @@ typedef struct ompjit__construct {
     ompjit__early early;
     ompjit__attached *attachments; /* attach.c: list of those that begin made,
                                  which are undone if it fails               */
-    const ompjit__item *guessed; /* strided.c: a section whose beginning was
-                                 guessed; NULL: none                        */
+    const ompjit__item *guessed; /* target_update.c: a section whose beginning
+                                 strided.c guessed; NULL: none              */
     ompjit__item few[OMPJIT__FEW_ITEMS];
 } ompjit__construct;
 
-/* ------------------------------------------------- the construct's way: map.c
- * In this order. The lock is that of the construct's table. */
+/* ------------------------------------------------ the construct's path: map.c
+ * Called in this order. The lock is that of the construct's table. */
 
-/* Reads the items, for which it calls the mappers, without the lock. Free with
+/* Reads the items and calls the mappers, without the lock. Free with
  * ompjit__construct_free, also on failure. */
 ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
                                      const ompjit__maps *maps,
                                      ompjit_error *err);
 
-/* Enters, copies, attaches; all or nothing. The lock is held, but given back
- * first where somebody else's copies are to be waited for. */
+/* Enters, copies, attaches; all or nothing. The lock is held; it is given back
+ * only before anything is done, to wait for other constructs. */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err);
 
-/* After begin, which `begun` says was done, and the caller's own copies, with
- * the result `st`: sends all copies, or takes everything back. The lock is
- * held, but given back while long copies are put into the queue. */
+/* Sends the copies that begin and the caller asked for, or after a failure
+ * takes everything back. `begun`: begin succeeded; `st`: the result so far, of
+ * begin or of the caller's own copies. The lock is held, but given back while
+ * long copies are put into the queue. */
 ompjit_status ompjit__construct_commit(ompjit__construct *c, bool begun,
                                        ompjit_status st, ompjit_error *err);
 
-/* Takes counts back, copies where `copy`, frees what nothing refers to.
- * `entered`: the items are those that begin counted; else they are looked up
- * afresh. A copy that fails leaves the table as it was, so that end can be
- * called again; after any other failure all is released, and a second call
- * with `entered` does nothing. The lock is held. */
+/* Subtracts counts, copies to the host where `copy`, frees what nothing refers
+ * to. `entered`: this construct's begin counted the items, and exactly these
+ * counts are subtracted; else each item's map type says which. A copy that
+ * fails leaves the table as it was, so that end can be called again; after any
+ * other failure all is released, and a second call with `entered` does nothing.
+ * The lock is held. */
 ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
                                     bool copy, ompjit_error *err);
 
-/* All copies were waited for, or have failed. Without the lock. */
+/* Called when all copies were waited for, or have failed. Without the lock. */
 void ompjit__construct_free(ompjit__construct *c);
 
 /* ------------------------------------------------------ items: map_items.c */
 
-/* The list that a mapper function fills: its opaque handle. */
+/* The list that a mapper function fills through its opaque handle. */
 typedef struct ompjit__component {
     void *base, *begin;
     int64_t size, type;
@@ -150,7 +156,8 @@ void ompjit__components_add(ompjit__components *c, ompjit__component one);
 ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err);
 void ompjit__items_free(ompjit__construct *c);
 
-/* The part of the item that the entry holds: an implicit map may be larger. */
+/* The size and begin of the part of the item that the entry holds: an implicit
+ * map may be larger than what is present. */
 size_t ompjit__item_held(const ompjit__item *it, const ompjit__mapped *entry,
                          char **host);
 
@@ -165,7 +172,7 @@ ompjit_status ompjit__item_overlaps(const ompjit__construct *c,
 ompjit_status ompjit__item_absent(const ompjit__construct *c,
                                   const ompjit__item *it, ompjit_error *err);
 
-/* True where the entry is no matter of the present table. */
+/* True for a value or a private copy, which is not in the present table. */
 static inline bool ompjit__item_private(const ompjit__item *it)
 {
     return it->type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_PRIVATE);
@@ -191,10 +198,10 @@ static inline bool ompjit__is_new(const ompjit__construct *c,
     return entry->construct == c->number;
 }
 
-/* True where the device has had the entry's value before. literal.c */
+/* True for a literal whose slot already had its value. literal.c */
 bool ompjit__literal_known(const ompjit__mapped *entry);
 
-/* An entry that the construct fills when it begins. */
+/* True if the construct copies the item to the device when it begins. */
 static inline bool ompjit__copies_in(const ompjit__construct *c,
                                      const ompjit__item *it)
 {
@@ -204,7 +211,7 @@ static inline bool ompjit__copies_in(const ompjit__construct *c,
            (it->type & OMPJIT__MAP_ALWAYS || ompjit__is_new(c, it->entry));
 }
 
-/* An entry that it copies to the host when it ends, counted down. */
+/* True if end copies the item to the host; counts are subtracted already. */
 static inline bool ompjit__copies_out(const ompjit__item *it)
 {
     return it->entry && it->type & OMPJIT__MAP_FROM &&
@@ -214,10 +221,10 @@ static inline bool ompjit__copies_out(const ompjit__item *it)
 
 /* --------------------------------------------- the application's own memory
  * borrow.c: a construct that waits for its kernel may use originals, if the
- * device can: nobody sees the difference until its end, and then there is none
- * where data is mapped `from`, or the kernel does not write it. */
+ * device can. Until its end nobody can see the difference, and after it there
+ * is none where data is mapped `from`, or the kernel does not write it. */
 
-/* Before begin. */
+/* Allows the construct to use originals. Before begin. */
 void ompjit__construct_borrow(ompjit__construct *c,
                               const ompjit__kernel_desc *kernel);
 /* True where the host's storage is to be the device's. The lock is held. */
@@ -225,41 +232,42 @@ bool ompjit__item_stays(const ompjit__construct *c, const ompjit__item *it);
 
 /* ------------------------------------ values in place of storage: literal.c */
 
-/* Is the item a scalar that the construct's kernel only reads, and can nobody
- * tell it from a value, once it is known not to be present? borrow.c */
+/* True for a scalar that the construct's kernel only reads and that nothing
+ * else refers to. The caller has found it absent. borrow.c */
 bool ompjit__item_is_value(const ompjit__construct *c, const ompjit__item *it);
-/* Makes the entry of such an item in a slot of the device's, if there is one,
- * else *out is NULL. The lock is held. */
+/* Makes the entry of such an item in one of the device's slots. *out is NULL if
+ * the item is no value or no slot is free. The lock is held. */
 ompjit_status ompjit__literal_add(ompjit__construct *c, const ompjit__item *it,
                                   ompjit__mapped **out, ompjit_error *err);
-/* Where the bytes [host, ...) that the construct copies to the entry come from:
- * a slot is filled with what it is remembered by, whatever another thread of a
- * program with a data race stores there meanwhile. */
+/* The address that the construct copies from: `host`, or for a new literal the
+ * value that the slot is remembered by. That stays right when another thread
+ * of a program with a data race stores to `host` meanwhile. */
 const char *ompjit__literal_source(const ompjit__construct *c,
                                    const ompjit__mapped *entry,
                                    const char *host);
-/* The construct's copies and its kernel are done. The lock is held. */
+/* Notes that the slots have their values: the construct's copies and its kernel
+ * are done. The lock is held. */
 void ompjit__literals_settle(ompjit__construct *c);
 
 /* --------------------------------------------------- attachment: attach.c */
 
-/* All attachments of a construct whose items are entered; then either of the
- * others. The lock is held. */
+/* Makes all attachments of a construct whose items are entered. Then either of
+ * the other two follows. The lock is held. */
 ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err);
 void ompjit__attach_keep(ompjit__construct *c);
 void ompjit__attach_undo(ompjit__construct *c);
-/* From use to unuse a kernel may go by the construct's pointers, and nobody
- * makes them point elsewhere. A construct that wants to, because its thread
- * maps another part of what the pointer points to, waits for that by
- * ompjit__attach_wait, before it does anything else. True: it waited, and the
- * lock was given back meanwhile. The lock is held. */
+/* Between use and unuse a kernel may load the construct's attached pointers,
+ * and no other construct redirects them. A construct that would, because its
+ * thread maps another part of the pointee, first waits in ompjit__attach_wait.
+ * That returns true if it has waited: the lock was given back meanwhile. The
+ * lock is held. */
 void ompjit__attach_use(ompjit__construct *c);
 void ompjit__attach_unuse(ompjit__construct *c);
 bool ompjit__attach_wait(ompjit__construct *c);
 
 /* ----------------------------------------------------- strides: strided.c
- * Where a section with strides is: `n` dimensions of pieces, each of `piece`
- * bytes without gaps; the first begins at `begin`. */
+ * A section with strides: `n` dimensions of pieces, each of `piece` bytes
+ * without gaps; the first begins at `begin`. */
 enum { OMPJIT__MOST_DIMENSIONS = 16 };
 typedef struct ompjit__dimension {
     uint64_t offset, count, stride; /* in strides or elements; bytes */
@@ -268,33 +276,34 @@ typedef struct ompjit__strided {
     char *begin;
     uint64_t piece;
     unsigned n;
-    bool guessed; /* where it begins: a stride is taken to be 1, or a subscript
-                     in front of the section to be 0                        */
+    bool guessed; /* `begin` is a guess: it takes a stride to be 1, or a
+                     subscript in front of the section to be 0              */
     ompjit__dimension dimensions[OMPJIT__MOST_DIMENSIONS];
 } ompjit__strided;
-/* MAPPING error where that cannot be told. */
+/* Reads the section of a NON_CONTIG item. MAPPING error where clang's data does
+ * not tell it. */
 ompjit_status ompjit__strided_read(const ompjit__construct *c,
                                    const ompjit__item *it,
                                    ompjit__strided *out, ompjit_error *err);
-/* MAPPING error where it is seen that `begin` was guessed wrong: only a part of
+/* MAPPING error where the guess of `begin` is seen to be wrong: only a part of
  * the section is mapped. */
 ompjit_status ompjit__strided_check(const ompjit__construct *c,
                                     const ompjit__item *it,
                                     const ompjit__strided *s,
                                     ompjit_error *err);
-/* The first time in a context, tells which item's section was guessed. Without a
- * lock. */
+/* Reports c->guessed, the first time in a context. Without a lock. */
 void ompjit__strided_tell(const ompjit__construct *c);
-/* strided_text.c: the end of the text of a section in an item's name; NULL: it
- * has none, or one that is not read. */
+/* strided_text.c: the end of a section's text in an item's name; NULL: the name
+ * has none, or one that is not understood. */
 const char *ompjit__section_text_end(const char *name);
 /* The stride of the subscript that ends at `*end`, 1 where it has none, 0 where
  * it is no number. *end becomes the end of the subscript before; NULL: none. */
 uint64_t ompjit__section_text_stride(const char *name, const char **end);
-/* Is there a subscript other than 0 that ends at `end`, or before it? `end` may
- * be NULL: there is none. */
+/* True if a subscript that ends at `end` or before it is not 0. False for `end`
+ * NULL. */
 bool ompjit__section_text_index(const char *name, const char *end);
-/* Frees what repair.c has had allocated for an update that is over. */
+/* Frees the descriptors that a repaired host half (passes/hosthalf/repair.c)
+ * has allocated for an update, which is over. */
 void ompjit__strided_free(const ompjit__maps *maps);
 
 #endif

@@ -28,7 +28,7 @@ ompjit_status ompjit__construct_enqueue(ompjit__construct *c,
     return st;
 }
 
-/* Memory of a queue may be used by what is put there after this. */
+/* Operations that are put into the queue after this may use the memory. */
 ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                                       void **ptr, ompjit_error *err)
 {
@@ -41,7 +41,7 @@ ompjit_status ompjit__construct_alloc(ompjit__construct *c, size_t size,
                     : ops->alloc(c->dev, size, ptr, err);
 }
 
-/* Memory of a queue is freed behind what is there. */
+/* In a queue the memory is freed behind the operations that are there. */
 ompjit_status ompjit__construct_free_memory(ompjit__construct *c, void *ptr,
                                             ompjit_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Long copies of a construct are put off until it has done with the table,
- * whose lock is given back for as long as it takes to put them into the queue:
- * the device's copy of pageable memory returns when all of it has been read or
- * written, and meanwhile others could not even look at their own data.
+ * Long copies of a construct are put off until it has done with the table.
+ * transfer.c gives the table's lock back while it puts them into the queue: a
+ * copy of pageable memory returns only when all of it has been read or written,
+ * and meanwhile other threads could not even look their own data up.
  */
 #include "mapping/transfer.h"
 
@@ -16,7 +16,8 @@ typedef struct deferred {
     size_t size;
 } deferred;
 
-/* Pointers that are attached go into what has been filled. */
+/* Does the construct attach pointers? They are written behind the copies that
+ * fill the storage around them, which then cannot be put off. */
 static bool attaches(const ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -25,8 +26,8 @@ static bool attaches(const ompjit__construct *c)
     return false;
 }
 
-/* An entry with attached pointers is copied at once: the pointers go behind it.
- */
+/* An entry with attached pointers is not put off either: the pointers are
+ * written again behind its copy. */
 bool ompjit__deferred_takes(const ompjit__construct *c,
                             const ompjit__mapped *entry, size_t size)
 {

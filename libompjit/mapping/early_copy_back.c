@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Speculative copy-back behind the kernel, without the table's lock, before the
- * construct knows that it has to copy. A target construct copies right behind
- * its kernel, so that it waits once: its own block by one copy into page-locked
- * memory, and each other section straight to its place. Nobody knows yet that
- * the construct will be the last to leave the data. If somebody else has used a
- * section meanwhile, the early copy does not count, and end copies again. A
- * construct that only ends data copies its long sections in the same way.
+ * construct knows that it has to copy. A target construct puts these copies
+ * right behind its kernel, so that it waits once: its small block goes into
+ * page-locked memory by one copy, each other section straight to its place. It
+ * is not known yet that the construct will be the last to leave the data. If
+ * another construct has used a section meanwhile (`shared`), the early copy
+ * does not count, and end copies again. A construct that only ends data copies
+ * its long sections in the same way.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@
 
 /* ----------------------------------------------------------- the own block */
 
-/* The range of the block that has what is mapped from. */
+/* The range of the block that holds the entries mapped `from`. False: none. */
 static bool find_part(const ompjit__construct *c, const char **begin,
                       const char **end)
 {
@@ -32,7 +33,7 @@ static bool find_part(const ompjit__construct *c, const char **begin,
     return *begin;
 }
 
-/* Does nothing where the staging has no room: end copies then. */
+/* Does nothing if the staging memory is full: end copies then. */
 static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
 {
     const ompjit__device_ops *ops = c->dev->ops;
@@ -51,7 +52,8 @@ static ompjit_status copy_block(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
-/* The bytes are there: the queue was waited for before end took the lock. */
+/* The bytes are in `staged`: the queue was waited for before end took the lock.
+ */
 bool ompjit__early_fetch(const ompjit__construct *c,
                          const ompjit__mapped *entry, char *host, size_t size)
 {
@@ -73,15 +75,16 @@ void ompjit__early_forget(ompjit__construct *c)
 
 /* ---------------------------------------------------------- other sections */
 
-/* A section to be copied. It is a copy of the item's addresses, since the entry
- * may go while the lock is not held. */
+/* The addresses of a section to be copied. The entry itself may be removed
+ * while the lock is not held. */
 typedef struct section {
     char *host;
     const char *device;
     size_t size;
 } section;
 
-/* Will the construct copy the item when it ends, if nobody else comes? */
+/* Will the construct copy the item when it ends, unless another construct uses
+ * it meanwhile? */
 static bool comes_back(const ompjit__construct *c, const ompjit__item *it)
 {
     const ompjit__mapped *e = it->entry;
@@ -94,8 +97,8 @@ static bool comes_back(const ompjit__construct *c, const ompjit__item *it)
            (ompjit__is_new(c, e) && !e->shared);
 }
 
-/* The items' sections; under the lock, which the copies are not. Constants that
- * are mapped all the same stay what they are. */
+/* Collects the sections to be copied, under the lock; the copies are made
+ * without it. Read-only storage is left out. */
 static void find_sections(ompjit__construct *c, ompjit__buf *out)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -112,7 +115,7 @@ static void find_sections(ompjit__construct *c, ompjit__buf *out)
     }
 }
 
-/* Straight into the application's memory, which the construct waits for. */
+/* Copies straight into the application's memory; the construct waits for it. */
 static ompjit_status copy_section(const ompjit__construct *c, const section *s,
                                   ompjit_error *err)
 {
@@ -151,7 +154,8 @@ static ompjit_status copy_sections(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
-/* Does the early copy still count? Nobody else may have looked the entry up. */
+/* The early copy counts unless another construct has looked the entry up since.
+ * With `always` it counts in any case: other accesses would be data races. */
 bool ompjit__early_has_item(const ompjit__construct *c, const ompjit__item *it)
 {
     return it->early && (it->type & OMPJIT__MAP_ALWAYS ||
@@ -166,7 +170,7 @@ ompjit_status ompjit__early_copy(ompjit__construct *c, ompjit_error *err)
 
 /* ----------------------------------------------------- data that only ends */
 
-/* May the item's copy be worth it? */
+/* Is the item a section of its own, and long enough for an early copy? */
 static bool is_large(const ompjit__item *it)
 {
     const uint64_t composed = OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_MEMBER_OF |
@@ -175,8 +179,8 @@ static bool is_large(const ompjit__item *it)
            it->type & OMPJIT__MAP_FROM && it->size > OMPJIT__SMALL_COPY;
 }
 
-/* Finds the item's entry, as if the construct had made it if it is the last to
- * leave it: then it sees others use it. */
+/* Finds the item's entry. If the construct will be the last to leave it, marks
+ * it as made by this construct: `shared` then tells of later users. */
 static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
                            ompjit_error *err)
 {
@@ -193,7 +197,7 @@ static ompjit_status claim(ompjit__construct *c, ompjit__item *it,
     return ompjit__arrival_come_after(c, e, err);
 }
 
-/* Takes the lock, which it gives back where it has to wait. */
+/* Takes the lock, and gives it back while it waits for others' copies. */
 static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
                                ompjit_error *err)
 {
@@ -209,7 +213,7 @@ static ompjit_status claim_all(ompjit__construct *c, ompjit__buf *found,
     return st;
 }
 
-/* Does nothing for short sections, which end copies together. */
+/* Does nothing for short sections: end copies these together. */
 ompjit_status ompjit__early_copy_ending(ompjit__construct *c, ompjit_error *err)
 {
     size_t i = 0;

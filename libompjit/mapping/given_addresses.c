@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Device addresses that the program was given, by use_device_ptr and
- * use_device_addr. A treap of the entries by their device addresses, beside the
- * present table's own by host addresses. Each node knows how far its subtree's
- * storage reaches, since associated storage may overlap.
+ * Device addresses that use_device_ptr and use_device_addr returned to the
+ * program. The entries are in a second treap, by their device addresses, beside
+ * the present table's own by host addresses. Associated storage may overlap on
+ * the device, so each node has the greatest end in its subtree.
  */
 #include "mapping/present_table.h"
 
@@ -28,7 +28,7 @@ static uintptr_t reach_of(const ompjit__mapped *tree)
     return tree ? tree->given_reach : 0;
 }
 
-/* To be called when a subtree has changed; returns the tree. */
+/* Called when a subtree has changed; returns the tree. */
 static ompjit__mapped *update_reach(ompjit__mapped *tree)
 {
     uintptr_t below = reach_of(tree->given_below);
@@ -97,7 +97,8 @@ void ompjit__given_remove(ompjit__present *table, ompjit__mapped *e)
     e->is_given = false;
 }
 
-/* Does some storage that begins at or before the address reach the end? */
+/* Finds the greatest end of all storage that begins at or before the address.
+ */
 bool ompjit__present_was_given(const ompjit__present *table,
                                const void *address, uint64_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Lines about mappings and copies, from a construct's items when it has begun
- * and when it ends.
+ * The lines of LIBOMPTARGET_INFO about mappings and copies, from a construct's
+ * items when it has begun and when it ends. Their text is libomptarget's, which
+ * tools read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ static count_text count_of(uint64_t n)
     return t;
 }
 
-/* Nothing where host and device have the same address: nothing is copied. */
+/* Tells nothing where host and device have the same address: there is no copy.
+ */
 static void tell_copy(const ompjit__construct *c, bool to_device,
                       const ompjit__mapped *entry, char *host, uint64_t size)
 {
@@ -54,7 +56,6 @@ static void tell_copy(const ompjit__construct *c, bool to_device,
          to_device ? address(device) : address(host), size, place.name);
 }
 
-/* The line is libomptarget's, which tools read. */
 static void tell_new(const ompjit__construct *c, const ompjit__mapped *e)
 {
     ompjit__info_place place;
@@ -68,8 +69,8 @@ static void tell_new(const ompjit__construct *c, const ompjit__mapped *e)
          count_of(e->hold).text, place.name);
 }
 
-/* `change` is what has become of the count that the item takes part in; of the
- * last one libomptarget tells the count before. */
+/* `change` is the text behind the count that the item changed. `last`: the item
+ * subtracted the last count; libomptarget then tells the count before. */
 static void tell_existing(const ompjit__construct *c, const ompjit__item *it,
                           const char *change, bool last)
 {
@@ -140,7 +141,8 @@ void ompjit__info_left(const ompjit__construct *c, bool copies)
         if (asked(c, OMPJIT__INFO_EXISTS))
             tell_existing(c, it, !it->taken ? " (update suppressed)"
                                  : last     ? " (deferred final decrement)"
-                                            : " (decremented)", it->taken && last);
+                                            : " (decremented)",
+                          it->taken && last);
         if (copies && ompjit__copies_out(it) && asked(c, OMPJIT__INFO_COPIES)) {
             size_t size = ompjit__item_held(it, it->entry, &host);
             tell_copy(c, false, it->entry, host, size);

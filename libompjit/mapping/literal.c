@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Scalars that a target construct maps `to`, and that are not present: a kernel
- * that only reads one may as well be given a value, as clang's implicit
- * literals are. Its parameter is a pointer, so a device keeps the values of the
- * last constructs in slots of one allocation; a construct whose value is there
- * allocates and copies nothing. A slot belongs to one entry of the present
- * table at a time, so that different variables have different addresses, and
- * is filled again where another construct has got hold of that entry.
+ * Scalars that a target construct maps `to`, that are not present, and that its
+ * kernel only reads: the kernel needs no more than the value. Its parameter is
+ * still a pointer, so a device keeps the values of the last constructs in slots
+ * of one allocation; a construct whose value is there allocates and copies
+ * nothing. A slot belongs to one entry of the present table at a time, so that
+ * different variables have different addresses. If another construct has used
+ * the entry, it may have written to the slot, whose value is then unknown.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mapping/transfer.h"
 
-/* Bytes from one slot to the next: as other small storage is aligned. */
+/* Bytes from one slot to the next: the alignment of other small storage. */
 enum { STRIDE = 64 };
 
-/* NULL: there is no memory, and scalars are mapped as all else. */
+/* The device's slots, allocated at the first call; NULL: no memory, and scalars
+ * are mapped like other data. */
 static ompjit__literals *literals_of(const ompjit__construct *c)
 {
     if (c->table->literals)
@@ -33,7 +34,8 @@ static ompjit__literals *literals_of(const ompjit__construct *c)
     return all;
 }
 
-/* The free slot that has the value, else the one that was used longest ago. */
+/* The free slot that has the value, else the free one that was used longest
+ * ago, prepared for the value; NULL: all are in use. */
 static ompjit__literal *take_slot(ompjit__literals *all, const void *value,
                                   unsigned size)
 {
@@ -56,8 +58,6 @@ static ompjit__literal *take_slot(ompjit__literals *all, const void *value,
     return oldest;
 }
 
-/* Leaves *out NULL where the item is none, or no slot is free: it is mapped
- * like all else then. */
 ompjit_status ompjit__literal_add(ompjit__construct *c, const ompjit__item *it,
                                   ompjit__mapped **out, ompjit_error *err)
 {
@@ -102,7 +102,7 @@ const char *ompjit__literal_source(const ompjit__construct *c,
            ((uintptr_t)host - entry->begin);
 }
 
-/* From now on a construct with the same value need not copy it. */
+/* From now on a construct with the same value need not copy it again. */
 void ompjit__literals_settle(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {

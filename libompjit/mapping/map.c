@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The map clause (OpenMP 5.2, 5.8): the way of a construct's data, from the
+ * The map clause (OpenMP 5.2, 5.8): the path of a construct's data, from the
  * top of this file to its end.
  *
  *   begin:   wait for others -> find or make all entries, count -> copy all to
  *            the device -> attach all pointers
  *   commit:  send the copies
- *   end:     take all counts -> copy all to the host -> wait -> free all
+ *   end:     subtract all counts -> copy all to the host -> wait -> free all
  *
- * A table's lock is held for the whole of begin and commit, and of end, but is
- * given back for long copies: another thread that finds storage present comes
- * after what fills it (arrival.c). transfer.c says how a copy goes. A construct
- * with a kernel waits for it between commit and end
- * (omptarget/target_construct.c), where early_copy_back.c copies ahead.
+ * A table's lock is held for the whole of begin, commit and end, but commit
+ * gives it back while it sends long copies: another thread that finds storage
+ * present comes after the copies that fill it (arrival.c). transfer.c chooses
+ * each copy's route. A construct with a kernel waits for it between commit and
+ * end (omptarget/target_construct.c), where early_copy_back.c copies ahead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 #include "mapping/ompt.h"
 #include "mapping/transfer.h"
 
-/* What LIBOMPTARGET_INFO may have told of a construct's items. */
+/* The kinds of LIBOMPTARGET_INFO lines that tell of a construct's items. */
 #define INFO_KINDS \
     (OMPJIT__INFO_EXISTS | OMPJIT__INFO_CHANGES | OMPJIT__INFO_COPIES)
 
@@ -50,8 +50,9 @@ ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
 
 /* --------------------------------------------- begin: find or make entries */
 
-/* A struct that is mapped in part must lie on the device as it does on the
- * host relative to the alignment its members may need, 16 at most. */
+/* The bytes that a counterpart begins behind an aligned address. A struct that
+ * is mapped in part keeps the host's offset from the alignment that its members
+ * may need, 16 at most. */
 static uint64_t padding(const ompjit__item *it)
 {
     if (!it->combined || !it->base)
@@ -101,10 +102,10 @@ static ompjit_status add_entry(ompjit__construct *c, const ompjit__item *it,
     return OMPJIT_OK;
 }
 
-/* A new entry's counterpart is the original, or a slot for values, or a part of
- * the construct's small block, or an allocation of its own. What is in device
- * memory is the original there: a program that maps an array where
- * use_device_addr has given it the device's address means that. */
+/* Makes an entry. Its counterpart is the original, or a slot for values, or a
+ * part of the construct's small block, or an allocation of its own. Storage
+ * whose address use_device_addr has given to the program is device memory, and
+ * so is its own counterpart when the program maps it. */
 static ompjit_status create(ompjit__construct *c, const ompjit__item *it,
                             const char *host, uint64_t size, uint64_t pad,
                             ompjit__mapped **out, ompjit_error *err)
@@ -198,7 +199,7 @@ static ompjit_status enter(ompjit__construct *c, ompjit__item *it,
                    &it->counted, err);
 }
 
-/* Once all that is new has its place on the device. */
+/* Called when every new entry has its device address. */
 static void set_device_addresses(ompjit__construct *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -208,8 +209,8 @@ static void set_device_addresses(ompjit__construct *c)
     }
 }
 
-/* The small block has its place when all entries are known, and only then are
- * addresses on the device. */
+/* The small block is allocated when all entries are known; until then the
+ * entries in it have no device address. */
 static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -227,7 +228,7 @@ static ompjit_status enter_all(ompjit__construct *c, ompjit_error *err)
 
 /* ------------------------------------------------------------ begin: undo */
 
-/* A failure to free is not told: begin has an error already. */
+/* Ignores a failure to free: begin has an error already. */
 static void discard(ompjit__construct *c, ompjit__mapped *entry)
 {
     void *memory = ompjit__present_remove(c->table, entry);
@@ -263,7 +264,7 @@ static void undo(ompjit__construct *c)
 
 /* ------------------------------------------------------------------ begin */
 
-/* Under the lock; copies may be put off. */
+/* Under the lock. Only commit sends what is deferred here. */
 static ompjit_status copy_all_to(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -278,8 +279,8 @@ static ompjit_status copy_all_to(ompjit__construct *c, ompjit_error *err)
     return st;
 }
 
-/* Waiting gives the lock back, so what was waited for first is looked at again.
- */
+/* Each wait gives the lock back, so the conditions are checked again until both
+ * hold without a wait. */
 ompjit_status ompjit__construct_begin(ompjit__construct *c, ompjit_error *err)
 {
     do
@@ -322,7 +323,7 @@ static void return_params(const ompjit__construct *c)
     }
 }
 
-/* Waits for the copies, and takes all back where they fail. */
+/* Waits for the copies; unmaps everything if they fail. */
 static ompjit_status wait_or_undo(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = ompjit__transfer_wait(c, err);
@@ -354,9 +355,9 @@ ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
     return st;
 }
 
-/* -------------------------------------------------------- end: take counts */
+/* ---------------------------------------------------- end: subtract counts */
 
-/* Returns how many counts were taken; `all` takes them all (`delete`). */
+/* Returns how many counts it subtracted: one, or with `all` (`delete`) each. */
 static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
                            bool all)
 {
@@ -368,8 +369,8 @@ static uint64_t count_down(ompjit__mapped *entry, const ompjit__item *it,
     return taken;
 }
 
-/* Finds the item's entry again and takes its count. Storage that is present in
- * part counts as absent: nothing of it is taken. */
+/* Finds the item's entry again and subtracts its counts. Storage that is
+ * present in part counts as absent: no count changes. */
 static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
                            bool entered, ompjit_error *err)
 {
@@ -397,8 +398,9 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
                                  : ompjit__item_absent(c, it, err);
     if (st)
         return st;
-    /* clang says `delete` of a structure's member, not of its combined entry,
-     * which takes one count: the member takes the others. */
+    /* clang sets `delete` in the entry of a structure's member, not in the
+     * combined entry of the structure: that one takes one count, and the member
+     * takes the others. */
     bool all = it->type & OMPJIT__MAP_DELETE;
     if (it->entry && (counts || (all && !entered)))
         it->taken = count_down(it->entry, it, all);
@@ -409,7 +411,7 @@ static ompjit_status leave(ompjit__construct *c, ompjit__item *it,
     return OMPJIT_OK;
 }
 
-/* Takes the first n items' counts back. */
+/* Adds the counts that `leave` subtracted for the first n items. */
 static void restore_counts(ompjit__construct *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -421,7 +423,7 @@ static void restore_counts(ompjit__construct *c, size_t n)
     }
 }
 
-/* `done` is how many items have been counted down, also on failure. */
+/* *done is the number of items that `leave` was called for, also on failure. */
 static ompjit_status leave_all(ompjit__construct *c, bool entered,
                                size_t *done, ompjit_error *err)
 {
@@ -440,7 +442,7 @@ static ompjit_status leave_all(ompjit__construct *c, bool entered,
 
 /* --------------------------------------------------------------- end: free */
 
-/* Frees an entry that nothing refers to any more; the first failure counts. */
+/* Frees an entry without counts. *st keeps the first failure. */
 static void release(ompjit__construct *c, ompjit__mapped *entry,
                     ompjit_status *st, ompjit_error *err)
 {
@@ -455,8 +457,9 @@ static void release(ompjit__construct *c, ompjit__mapped *entry,
         *st = freed;
 }
 
-/* Several items may have the same entry: each entry that has to go is
- * collected once, by a number that no construct has. */
+/* Several items may have the same entry. The first loop keeps each entry that
+ * has to go in one item only, and marks it by a number that no construct has;
+ * the second frees these. */
 static ompjit_status release_all(ompjit__construct *c, ompjit_error *err)
 {
     const uint64_t doomed = UINT64_MAX;
@@ -486,7 +489,8 @@ static ompjit_status release_all(ompjit__construct *c, ompjit_error *err)
 
 /* -------------------------------------------------------------------- end */
 
-/* Entries have been counted down: what is at 0 now goes to the host. */
+/* Counts are subtracted: entries at 0 are copied to the host, and those that
+ * are mapped `always`. */
 static ompjit_status copy_all_from(ompjit__construct *c, ompjit_error *err)
 {
     ompjit_status st = OMPJIT_OK;
@@ -502,7 +506,9 @@ static ompjit_status copy_all_from(ompjit__construct *c, ompjit_error *err)
 }
 
 /* Order matters: counts decide what is copied, copies are waited for, and only
- * then memory is freed. The lock is held throughout, but for waiting. */
+ * then memory is freed. The lock is held throughout, also while copies are
+ * under way; ompjit__arrival_wait_sent alone gives it back, before anything is
+ * done. */
 ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
                                     bool copy, ompjit_error *err)
 {
@@ -535,7 +541,7 @@ void ompjit__construct_free(ompjit__construct *c)
     ompjit__items_free(c);
 }
 
-/* Long sections are copied and waited for without the lock, and then the rest
+/* Copies long sections and waits for them without the lock; the rest is done
  * under it. */
 ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err)

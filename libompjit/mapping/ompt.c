@@ -4,14 +4,14 @@
  */
 #include "mapping/ompt.h"
 
-/* Both ends at once: nobody can see what is between them. */
+/* Begin and end at once: a tool sees nothing between them. */
 static void tell(const ompjit__ompt_op *op)
 {
     ompjit__ompt_op_begin(op);
     ompjit__ompt_op_end(op);
 }
 
-/* Only of memory that this construct has allocated. */
+/* Tells only of memory that this construct has allocated. */
 static void tell_new(const ompjit__construct *c, const ompjit__mapped *e)
 {
     const void *host = (const void *)e->begin;
@@ -20,7 +20,8 @@ static void tell_new(const ompjit__construct *c, const ompjit__mapped *e)
                                 (int)c->dev->number, e->end - e->begin});
 }
 
-/* Several items may have the same entry. */
+/* Is the entry in none of the first n items? Several items may have the same.
+ */
 static bool is_first(const ompjit__construct *c, size_t n,
                      const ompjit__mapped *e)
 {
@@ -42,7 +43,7 @@ void ompjit__ompt_entered(const ompjit__construct *c)
     }
 }
 
-/* Nothing is told of storage that was the host's own. */
+/* Tells nothing of storage that was the host's own. */
 void ompjit__ompt_removes(const ompjit__construct *c, const ompjit__mapped *e)
 {
     if (e->device != (const void *)e->begin)
@@ -50,7 +51,6 @@ void ompjit__ompt_removes(const ompjit__construct *c, const ompjit__mapped *e)
                                 (int)c->dev->number, -1, e->end - e->begin});
 }
 
-/* The numbers and addresses of a copy, for its begin and end. */
 ompjit__ompt_op ompjit__ompt_copy(const ompjit__construct *c, bool to_device,
                                   const void *host, const void *device,
                                   size_t size)

@@ -42,7 +42,7 @@ void ompjit__arrival_drop(ompjit__arrival *arrival)
     free(arrival);
 }
 
-/* Returns the device memory that nobody else needs. */
+/* Frees the entry. Returns its device memory if nothing else lies in it. */
 static void *mapped_free(ompjit__mapped *entry)
 {
     void *memory = entry->block ? ompjit__block_drop(entry->block)
@@ -61,7 +61,7 @@ static void *mapped_free(ompjit__mapped *entry)
     return memory;
 }
 
-/* For the table's end. */
+/* Frees a tree and its device memory, when the table ends. */
 static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
 {
     if (!entry)
@@ -73,8 +73,7 @@ static void tree_free(ompjit_device *dev, ompjit__mapped *entry)
         ompjit__device_drop(dev, memory);
 }
 
-/* Frees the device memory of all entries that own some; the device is still
- * open. */
+/* The device is still open. */
 void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
 {
     if (!table)
@@ -110,7 +109,8 @@ void ompjit__present_tell_change(ompjit__present *table)
 
 /* ------------------------------------------------------------------ treap */
 
-/* A hash of the address: heap order by it keeps the tree balanced. */
+/* A hash of the address. A tree in heap order of random priorities is balanced
+ * with high probability. */
 static uint64_t priority(uintptr_t address)
 {
     uint64_t x = address;
@@ -147,8 +147,9 @@ static void split(ompjit__mapped *tree, uintptr_t begin, ompjit__mapped **below,
     }
 }
 
-/* The place is where a treap has the priority; what was there becomes subtrees.
- */
+/* Descends to the first node of a lower priority. The new entry takes its
+ * place, and the subtree there, split by address, becomes the entry's two
+ * subtrees. */
 ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
                                     uint64_t size, char *device,
                                     const char *name)
@@ -186,7 +187,7 @@ void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry)
     return mapped_free(entry);
 }
 
-/* In the order of addresses. */
+/* Calls f in the order of addresses. */
 static void each(const ompjit__mapped *tree,
                  void (*f)(void *data, const ompjit__mapped *entry), void *data)
 {
@@ -227,8 +228,8 @@ enum ompjit__found ompjit__present_find(ompjit__present *table,
         return size <= below->end - begin ? OMPJIT__CONTAINED
                                           : OMPJIT__OVERLAPS;
     }
-    /* A pointer that nothing is mapped at, but from which something was: p
-     * where p[10:20] is present. */
+    /* Nothing is mapped at the pointer itself, but a section of its array is:
+     * p where p[10:20] is present. */
     if (above && !size && above->base && begin >= above->base) {
         *entry = above;
         return OMPJIT__CONTAINED;
@@ -259,7 +260,8 @@ char *ompjit__translate(ompjit__present *table, char *base, char *begin,
                     ((uintptr_t)base - (uintptr_t)begin));
 }
 
-/* Storage that the device shares with the host has no address of its own. */
+/* Storage that the device shares with the host has no device address to note.
+ */
 char *ompjit__translate_given(ompjit__present *table, char *base, char *begin,
                               uint64_t size)
 {
@@ -321,7 +323,6 @@ void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry)
         ompjit__log(dev->ctx, "the end of a mapping: %s", err.text);
 }
 
-/* The caller may use the memory: copies made ahead do not count any more. */
 void *ompjit__present_lookup(ompjit_device *dev, const void *host)
 {
     ompjit__mapped *entry;
@@ -335,7 +336,8 @@ void *ompjit__present_lookup(ompjit_device *dev, const void *host)
     return device;
 }
 
-/* Fields of ";name;file;line;column;;". */
+/* Writes "x (file.c:3), " from a name of the form ";name;file;line;column;;".
+ */
 static void range_name(char *text, size_t size, const char *name)
 {
     const char *field[4];
@@ -366,7 +368,7 @@ void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
 
 /* ------------------------------------------------------------ association */
 
-/* OK where it is the same association; else the MAPPING error. */
+/* OK where the entry is this very association; else the MAPPING error. */
 static ompjit_status check_same_association(ompjit_device *dev,
                                             const ompjit__mapped *entry,
                                             const void *host,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The present table from inside: for this room, and for others that look
- * addresses up. The table's lock is held for everything here but lock, new and
- * free, unless a comment says otherwise.
+ * The present table's entries, for this room and for others that look addresses
+ * up. The caller holds the table's lock for everything here but the lock
+ * itself, unless a comment says otherwise.
  */
 #ifndef OMPJIT_MAPPING_PRESENT_TABLE_H
 #define OMPJIT_MAPPING_PRESENT_TABLE_H
@@ -22,13 +22,14 @@ typedef struct ompjit__attached {
     struct ompjit__mapped *owner;       /* the entry                     */
     char *host, *device;   /* the pointer's two addresses                */
     uint32_t size;         /* 8, or that of a Fortran descriptor         */
-    uint32_t users;        /* kernels under way that may go by it        */
-    unsigned char value[]; /* what the device has there: `size` bytes    */
+    uint32_t users;        /* kernels under way that may load it         */
+    unsigned char value[]; /* the device's `size` bytes                  */
 } ompjit__attached;
 
-/* Copies to the device that may still be under way: a point in the queue of the
- * construct that made them. Counted by the entries that wait for it and by that
- * construct; the event comes before anybody else can see it. arrival.c */
+/* Copies to the device that may still be under way: an event in the queue of
+ * the construct that made them. The entries that they fill and that construct
+ * refer to it. The event is there before another thread can see the arrival,
+ * unless `unsent` is set. arrival.c */
 typedef struct ompjit__arrival {
     ompjit_device *dev;
     ompjit__event *event;
@@ -41,7 +42,7 @@ typedef struct ompjit__arrival {
 /* Device memory that the small entries of one construct share. small_block.c */
 typedef struct ompjit__block {
     void *memory;  /* NULL: not yet allocated                               */
-    unsigned refs; /* entries, and that construct; under the lock           */
+    unsigned refs; /* its entries, and the construct; under the lock        */
 } ompjit__block;
 
 /* Device memory that has a scalar's value, for kernels that only read it.
@@ -53,11 +54,11 @@ typedef struct ompjit__literal {
     unsigned char value[OMPJIT__LITERAL_SIZE];
     unsigned size; /* of the value, in bytes                                */
     bool known;    /* the device has the value                              */
-    bool used;     /* it is an entry's                                      */
-    uint64_t last; /* construct that took it; 0: none has                   */
+    bool used;     /* an entry has it                                       */
+    uint64_t last; /* number of the construct that took it last; 0: none    */
 } ompjit__literal;
 
-/* A device's, in one allocation. */
+/* All slots of a device, in one allocation. */
 typedef struct ompjit__literals {
     void *memory;
     ompjit__literal slots[OMPJIT__LITERALS];
@@ -69,24 +70,29 @@ typedef struct ompjit__mapped {
     struct ompjit__mapped *left, *right;
     uint64_t priority;     /* of the treap                               */
     uintptr_t begin, end;
-    uintptr_t base;        /* where the pointer it was mapped by points  */
+    uintptr_t base;        /* value of the pointer it was mapped by, where
+                              that is below begin; else begin            */
     char *device;          /* counterpart of begin                       */
-    void *allocation;      /* to be freed with it; NULL: not ours, or in */
-    ompjit__block *block;  /* this one                                   */
-    ompjit__literal *literal; /* or in this slot                         */
-    bool floating;         /* its place there is not yet known; `device` is
-                              how far behind an aligned address it begins.
-                              small_block.c, within begin                */
-    uint64_t dynamic, hold; /* counts: map.c; forever: an association, a
-                              variable; a hold of the API                */
+    /* The device memory is one of these; all NULL: it is not ours to free. */
+    void *allocation;      /* the entry's own                            */
+    ompjit__block *block;  /* a part of a construct's small block        */
+    ompjit__literal *literal; /* a slot for a value                      */
+    bool floating;         /* in a small block that is not allocated yet:
+                              `device` is only the distance from an
+                              aligned address. small_block.c, in begin   */
+    uint64_t dynamic, hold; /* reference counts of the map clause and of
+                              ompx_hold (map.c). An association or a
+                              variable has OMPJIT__FOREVER; the API's
+                              queued updates count in `hold`             */
     uint64_t construct;    /* number of the construct that made it, or that
                               ends it early (early_copy_back.c)          */
-    bool shared;           /* another one has looked it up since         */
-    ompjit__attached *attached; /* attach.c                              */
-    ompjit__arrival *arrival; /* of its contents; NULL: they are there.
-                              arrival.c                                  */
+    bool shared;           /* another construct has looked it up since   */
+    ompjit__attached *attached; /* list of pointers in it. attach.c      */
+    ompjit__arrival *arrival; /* of the copies that fill it; NULL: they are
+                              done. arrival.c                            */
     char *name;            /* ";x;file;line;column;;" or NULL            */
-    bool is_given;         /* in the table's tree `given`, with these    */
+    /* Its node in the tree table->given. given_addresses.c */
+    bool is_given;
     struct ompjit__mapped *given_below, *given_above;
     uintptr_t given_reach; /* the last end of the subtree's device ranges */
 } ompjit__mapped;
@@ -95,11 +101,13 @@ struct ompjit__present {
     pthread_mutex_t lock;
     pthread_cond_t changed;/* an arrival is unsent no more, or a pointer's
                               last user has gone                         */
-    unsigned unsent;       /* arrivals that are: arrival.c               */
+    unsigned unsent;       /* number of unsent arrivals. arrival.c       */
     ompjit__mapped *root;
     size_t count;          /* of entries                                 */
-    uint64_t constructs;   /* numbers given out: map.c, early_copy_back.c */
-    _Atomic size_t globals;/* of tgt's global list, entered here         */
+    uint64_t constructs;   /* the last construct's number: map.c,
+                              early_copy_back.c                          */
+    _Atomic size_t globals;/* number of the program's variables that are
+                              entered here. omptarget/program.c          */
     ompjit__literals *literals; /* NULL: none so far                     */
     ompjit__mapped *given; /* root of those whose device addresses the
                               program was given: given_addresses.c       */
@@ -107,7 +115,8 @@ struct ompjit__present {
 
 enum ompjit__found {
     OMPJIT__ABSENT,
-    OMPJIT__CONTAINED, /* or, with size 0, in reach of the base pointer  */
+    OMPJIT__CONTAINED, /* or, with size 0, between the entry's base pointer
+                          and its begin                                  */
     OMPJIT__OVERLAPS   /* only a part is mapped                          */
 };
 
@@ -138,8 +147,8 @@ char *ompjit__translate_given(ompjit__present *table, char *base, char *begin,
 bool ompjit__present_was_given(const ompjit__present *table,
                                const void *address, uint64_t size);
 
-/* Notes that the program was given the entry's device address, and takes the note
- * back. given_addresses.c */
+/* Notes that the program was given the entry's device address, and forgets it.
+ * given_addresses.c */
 void ompjit__given_add(ompjit__present *table, ompjit__mapped *entry);
 void ompjit__given_remove(ompjit__present *table, ompjit__mapped *entry);
 
@@ -152,12 +161,13 @@ void ompjit__arrival_wait_sent_at(ompjit__present *table, const void *host,
 ompjit__mapped *ompjit__present_add(ompjit__present *table, const void *host,
                                     uint64_t size, char *device,
                                     const char *name);
-/* Counts down, and frees with the last; accepts NULL. */
+/* Drops a reference, and frees the arrival with the last; accepts NULL. */
 void ompjit__arrival_drop(ompjit__arrival *arrival);
-/* Takes it out and frees it; returns its device memory, which has to be freed
- * now, or NULL. */
+/* Removes the entry and frees it. Returns the device memory that the caller has
+ * to free now, or NULL. */
 void *ompjit__present_remove(ompjit__present *table, ompjit__mapped *entry);
-/* Counts down; returns what has to be freed with the last. Accepts NULL. */
+/* Drops a reference. With the last it returns the memory that the caller has to
+ * free. Accepts NULL. */
 void *ompjit__block_drop(ompjit__block *block);
 
 void ompjit__present_each(ompjit__present *table,
@@ -167,8 +177,8 @@ void ompjit__present_each(ompjit__present *table,
 /* Both counts together; OMPJIT__FOREVER if either is that. */
 uint64_t ompjit__mapped_count(const ompjit__mapped *entry);
 
-/* Counts a hold, as the map type modifier does; and takes it back, without the
- * lock, which frees what nothing else refers to. */
+/* Adds a hold, as the map type modifier ompx_hold does; and subtracts it, which
+ * takes the lock and frees the entry with the last count. */
 void ompjit__mapped_hold(ompjit__mapped *entry);
 void ompjit__mapped_let_go(ompjit_device *dev, ompjit__mapped *entry);
 
@@ -181,7 +191,8 @@ static inline bool ompjit__attached_in(const ompjit__attached *a,
 {
     return a->host < host + size && a->host + a->size > host;
 }
-/* The first one in [host, end), or NULL. */
+/* The attached pointer with the lowest address that lies, at least in part, in
+ * [host, end); NULL: none. */
 const ompjit__attached *ompjit__present_next_attached(
     const ompjit__mapped *entry, const char *host, const char *end);
 
@@ -190,16 +201,18 @@ const ompjit__attached *ompjit__present_next_attached(
 void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
                         uint64_t size, const char *name);
 
-/* omp_target_associate_ptr, and variables that are always present: an entry
- * that is never freed. MAPPING error where something else is there. */
+/* omp_target_associate_ptr, and variables that are always present: makes an
+ * entry that never ends, whose device memory stays the caller's. Takes the
+ * lock. MAPPING error where something else is mapped there. */
 ompjit_status ompjit__present_associate(ompjit_device *dev, const void *host,
                                         void *device, uint64_t size,
                                         ompjit_error *err);
-/* NOT_FOUND where there is no such association. */
+/* Ends an association. Takes the lock. NOT_FOUND where there is none. */
 ompjit_status ompjit__present_disassociate(ompjit_device *dev,
                                            const void *host,
                                            ompjit_error *err);
-/* Looks one byte up, taking the lock; NULL: absent. */
+/* The device address of `host`, which its caller may use: the entry counts as
+ * shared. Takes the lock. NULL: absent. */
 void *ompjit__present_lookup(ompjit_device *dev, const void *host);
 
 #endif

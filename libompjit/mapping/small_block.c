@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A construct's small new storage on a device with queues: its new small
- * entries and its private copies lie in one block:
+ * entries and its private copies lie in one block, which is allocated once,
+ * filled by one copy, and freed with the last entry in it:
  *
  *     private copies | entries that are copied to | other entries
  *               <------- one copy ------->
  *
- * which is allocated once, filled by one copy and freed with the last of it:
- * what stays mapped may keep OMPJIT__MOST_STAGED bytes alive. The one copy
- * comes from an image of that part, which the construct's copies fill on the
- * host.
+ * A small entry that stays mapped may so keep OMPJIT__MOST_STAGED bytes. The
+ * one copy reads an image of its range, which the construct's copies to the
+ * device fill on the host (ompjit__small_block_fill).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ enum { ALIGNMENT = 64, MOST_ALIGNMENT = 128 };
 
 /* ------------------------------------------------------------- the block */
 
-/* The block is the construct's until small_block_end, and its entries'. */
+/* The construct holds a reference until small_block_end, each entry another. */
 static ompjit_status make_block(ompjit__construct *c, ompjit_error *err)
 {
     if (c->small.block)
@@ -43,7 +43,7 @@ void ompjit__small_block_reserve(ompjit__construct *c, size_t size,
     c->small.image_begin = filled;
 }
 
-/* As the host's storage is aligned, within limits. */
+/* The alignment of the host's storage, within limits. */
 static size_t alignment_of(const void *host, uint64_t pad)
 {
     uintptr_t at = (uintptr_t)host - pad;
@@ -53,7 +53,7 @@ static size_t alignment_of(const void *host, uint64_t pad)
                                         : alignment;
 }
 
-/* No less than place takes, wherever it begins. */
+/* The most bytes that `place` uses, behind any multiple of ALIGNMENT. */
 static size_t room_for(const void *host, uint64_t size, uint64_t pad)
 {
     size_t whole = (pad + size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -95,7 +95,8 @@ ompjit_status ompjit__small_block_add(ompjit__construct *c, const void *host,
     return OMPJIT_OK;
 }
 
-/* Gives the entry its place at or behind `at`; returns where it ends. */
+/* Gives a floating entry its offset in the block, at `at` or behind; returns
+ * the end. Returns `at` for any other entry. */
 static size_t place(const ompjit__construct *c, ompjit__mapped *entry,
                     size_t at)
 {
@@ -109,8 +110,8 @@ static size_t place(const ompjit__construct *c, ompjit__mapped *entry,
     return at + (entry->end - entry->begin);
 }
 
-/* Copied entries come before the others, so that one copy fills them and the
- * private copies before them. */
+/* Entries that are copied to come before the others, so that one copy fills
+ * them and the private copies before them. */
 ompjit_status ompjit__small_block_place(ompjit__construct *c, ompjit_error *err)
 {
     ompjit__small_block *b = &c->small;
@@ -151,7 +152,7 @@ ompjit_status ompjit__small_block_end(ompjit__construct *c, ompjit_error *err)
 
 /* ----------------------------------------------------------- to the device */
 
-/* `dst` is compared as a number: it may be in no allocation of ours. */
+/* Compares `dst` as a number: it may point into another allocation. */
 bool ompjit__small_block_fill(ompjit__construct *c, void *dst, const void *src,
                               size_t size)
 {
@@ -167,7 +168,8 @@ bool ompjit__small_block_fill(ompjit__construct *c, void *dst, const void *src,
     return true;
 }
 
-/* Room in the queue's staging, if need be after waiting for what has it. */
+/* Room in the queue's page-locked staging memory. If it is full, waits for the
+ * copies that use it. */
 static ompjit_status stage(ompjit__construct *c, size_t size, void **room,
                            ompjit_error *err)
 {
@@ -181,7 +183,7 @@ static ompjit_status stage(ompjit__construct *c, size_t size, void **room,
     return st;
 }
 
-/* The image is gone whatever becomes of the copy. */
+/* Frees the image, also if the copy fails. */
 ompjit_status ompjit__small_block_send(ompjit__construct *c, ompjit_error *err)
 {
     ompjit__small_block *b = &c->small;

@@ -10,10 +10,10 @@
 #include "mapping/transfer.h"
 
 typedef struct piece {
-    const void *of;     /* block or entry: one allocation */
+    const void *of;     /* its block or entry: an allocation */
     char *host;
     const char *device;
-    const char *staged; /* once it is enqueued            */
+    const char *staged; /* set when it is enqueued           */
     size_t size;
 } piece;
 
@@ -89,7 +89,7 @@ static ompjit_status enqueue_pieces(ompjit__construct *c, piece *p, size_t n,
     return OMPJIT_OK;
 }
 
-/* The staging may hold fewer than all: the rest follows after a wait. */
+/* If the staging memory does not hold all, the rest follows after a wait. */
 ompjit_status ompjit__pieces_fetch(ompjit__construct *c, ompjit_error *err)
 {
     piece *p = (piece *)(void *)c->pieces.data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Sections with strides in a target update, a[2:4][1:3:2], as clang passes
- * them: a base, and for each dimension where it begins, how many there are, and
- * how far they are from each other. Two things clang does not say are found
- * here.
+ * Sections with strides in a target update, a[2:4][1:3:2]. clang passes a base
+ * and a descriptor: for each dimension the offset of the first element, their
+ * count and their distance. It tells neither the number of dimensions reliably
+ * nor the unit of the offset; both are found out here.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 #include "context/info.h"
 #include "mapping/construct.h"
 
-/* How many dimensions there are, the element's included, where the host half
- * was repaired (repair.c); 0: it was not. The entry may have another number. */
+/* The number of dimensions, with the element's, that a repaired host half
+ * (passes/hosthalf/repair.c) has put into the descriptor; 0: it was not
+ * repaired. The entry's size may be another number. */
 static unsigned repaired_dimensions(const ompjit__dimension *d)
 {
     uint64_t n = (d->offset ^ OMPJIT__SECTION_BEGINS) &
@@ -21,17 +22,16 @@ static unsigned repaired_dimensions(const ompjit__dimension *d)
     return n <= OMPJIT__MOST_DIMENSIONS ? (unsigned)n : 0;
 }
 
-/* Is that the last dimension, the element? */
+/* Is it the last dimension, which is the element? */
 static bool is_element(const ompjit__dimension *d)
 {
     return !d->offset && d->count == 1 && d->stride;
 }
 
-/* How many there are by the entry's `size`. Clang 18 to 22 make it a number of
- * bytes where the innermost length is no constant: of that dimension's
- * elements. The descriptor's end is not known otherwise: nothing behind the
- * first dimension that fits is read. 0 or a number that is too large: none
- * fits. */
+/* The number of dimensions by the entry's `size`. clang 18 to 22 set it to that
+ * number, but to the bytes of the innermost dimension where its length is no
+ * constant. The descriptor has no other end, so nothing behind the first
+ * dimension that fits is read. 0 or a number that is too large: none fits. */
 static int64_t dimensions_by(const ompjit__dimension *d, int64_t size)
 {
     for (int n = 1; n <= OMPJIT__MOST_DIMENSIONS; n++)
@@ -55,8 +55,8 @@ static ompjit_status offset_unknown(const ompjit__item *it, ompjit_error *err)
                         (void *)it->base);
 }
 
-/* Many guesses are right: that of a program without strides in outer
- * dimensions, and that of a subscript of an array of pointers. */
+/* Only tells, since most guesses are right: those for programs without strides
+ * in outer dimensions, and for subscripts of arrays of pointers. */
 void ompjit__strided_tell(const ompjit__construct *c)
 {
     ompjit_context *ctx = c->dev->ctx;
@@ -79,11 +79,12 @@ void ompjit__strided_tell(const ompjit__construct *c)
     ompjit__tell(ctx, text.text);
 }
 
-/* The form in a host half that was not repaired. Clang 18 to 22 count the lower
- * bound in elements, and its readers in strides, which differ where a stride is
- * given. In the innermost dimension the elements' size is known. In the others
- * the item's text says the stride; where there is none, it is taken to be 1.
- * The last dimension is the element. */
+/* The offset of the section's first byte, for a host half that was not
+ * repaired. clang 18 to 22 write a dimension's lower bound in elements of it,
+ * while the descriptor is defined in strides; these differ where a stride is
+ * given. In the innermost dimension the element's size is known. In the others
+ * the item's text has the stride; without a text it is taken to be 1. The last
+ * dimension is the element. */
 static ompjit_status read_offset(const ompjit__item *it, unsigned n,
                                  ompjit__strided *out, uint64_t *offset,
                                  ompjit_error *err)
@@ -105,7 +106,8 @@ static ompjit_status read_offset(const ompjit__item *it, unsigned n,
     return OMPJIT_OK;
 }
 
-/* The entry of all that is updated of the structure that the item is in. */
+/* The combined entry of the structure that the item is a member of; NULL: none.
+ */
 static const ompjit__item *owner_of(const ompjit__construct *c,
                                     const ompjit__item *it)
 {
@@ -116,9 +118,9 @@ static const ompjit__item *owner_of(const ompjit__construct *c,
     return i < c->n ? &c->items[i] : NULL;
 }
 
-/* For a structure's member the base is the structure, whose entry begins at the
- * first thing that is updated: where that is no other member, it is this
- * section. NULL: it may be another. */
+/* The begin of a section that is a structure's member. Its base is the
+ * structure, and the combined entry begins at the first byte that is updated:
+ * that is this section, if no other member begins there. NULL: one may. */
 static char *begin_in_structure(const ompjit__construct *c,
                                 const ompjit__item *it)
 {
@@ -167,7 +169,7 @@ static ompjit_status begin_of(const ompjit__construct *c,
     return st;
 }
 
-/* The dimensions without the element, and what of them has no gaps. */
+/* Merges the element and the inner dimensions without gaps into one piece. */
 static void read_pieces(ompjit__strided *out, unsigned n)
 {
     ompjit__dimension *d = out->dimensions;
@@ -203,7 +205,7 @@ ompjit_status ompjit__strided_read(const ompjit__construct *c,
     return st;
 }
 
-/* The number of bytes from the first to the last; 0: there are none. */
+/* The number of bytes from the section's first to its last; 0: it is empty. */
 static uint64_t span(const ompjit__strided *s)
 {
     uint64_t all = s->piece;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The strides in a map item's text, ";m[1:3:2][2:2:3];file.c;4;6;;", which
- * executables have that ompjit cc, or clang with -g, has built. strided.c looks
- * here for what the descriptors of such executables lack. The text is read from
- * its end: the last subscript is the innermost dimension.
+ * The strides in a map item's text, ";m[1:3:2][2:2:3];file.c;4;6;;".
+ * Executables that ompjit cc, or clang with -g, has built contain such texts;
+ * strided.c reads the strides here that the descriptors do not tell. The text
+ * is read from its end: the last subscript is the innermost dimension.
  */
 #include <string.h>
 
 #include "mapping/construct.h"
 
-/* A conditional expression has a colon of another kind, and a literal may have
- * anything: a text with one is not read. */
+/* A text with one of these is not read: a conditional expression has a colon
+ * that separates no subscripts, and a literal may contain anything. */
 static const char UNREAD[] = "?\"'";
 
 const char *ompjit__section_text_end(const char *name)
@@ -22,7 +22,7 @@ const char *ompjit__section_text_end(const char *name)
                : NULL;
 }
 
-/* The bracket that the one before `end` closes. */
+/* The opening bracket of the closing one right before `end`; NULL: none. */
 static const char *opening(const char *name, const char *end)
 {
     int depth = 0;
@@ -35,8 +35,9 @@ static const char *opening(const char *name, const char *end)
     return NULL;
 }
 
-/* The third part of "lower:length:stride"; NULL: it has fewer. Behind C++'s
- * "::" it is no number: the stride is not told. */
+/* The third part of "lower:length:stride"; NULL: it has fewer. After C++'s "::"
+ * the part is no number, which the caller takes for a stride that is not told.
+ */
 static const char *third(const char *from, const char *end)
 {
     for (int colons = 0; from < end; from++)

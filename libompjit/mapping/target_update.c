@@ -32,7 +32,8 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     return st;
 }
 
-/* Walks the outer dimensions; `piece` is moved to each and put back. */
+/* Updates each piece of the n outer dimensions. `piece` is moved meanwhile, and
+ * is at its place again afterwards. */
 static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
                                     const ompjit__dimension *d, unsigned n,
                                     ompjit_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The way that each copy of a construct goes: transfer.h has the choice. A copy
+ * The route of each copy of a construct, as transfer.h lists them. A copy
  * leaves attached pointers alone on both sides. Nothing is copied where an
  * address is its own counterpart: on a device that shares memory, and where a
  * construct borrows the original.
@@ -22,7 +22,8 @@ ompjit_status ompjit__transfer_put(ompjit__construct *c, void *dst,
     return ompjit__construct_enqueue(c, OMPJIT__COPY_TO, dst, src, size, err);
 }
 
-/* Attached pointers are written again behind the copy, which has the host's. */
+/* Copies, and writes attached pointers again behind the copy, since that brings
+ * the host's values. */
 static ompjit_status copy_in(ompjit__construct *c, ompjit__mapped *entry,
                              char *host, char *device, size_t size,
                              ompjit_error *err)
@@ -56,7 +57,7 @@ ompjit_status ompjit__transfer_to(ompjit__construct *c, ompjit__mapped *entry,
 
 /* ------------------------------------------------------------- to the host */
 
-/* A small section: the bytes between the attached pointers. */
+/* A small section: one piece for each range between attached pointers. */
 static ompjit_status fetch_small(ompjit__construct *c,
                                  const ompjit__mapped *entry, char *host,
                                  size_t size, ompjit_error *err)
@@ -75,8 +76,8 @@ static ompjit_status fetch_small(ompjit__construct *c,
     return st;
 }
 
-/* The whole section, over the host's attached pointers, which are put back.
- * `saved` has them one after the other. */
+/* Any other section: copies the whole, over the host's attached pointers, and
+ * puts these back. `saved` gets their values one after the other. */
 static ompjit_status fetch_over(ompjit__construct *c,
                                 const ompjit__mapped *entry, char *host,
                                 size_t size, ompjit__buf *saved,
@@ -101,7 +102,8 @@ static ompjit_status fetch_over(ompjit__construct *c,
     return st;
 }
 
-/* Constants that clang maps implicitly, as `tofrom`, stay what they are. */
+/* OK for a constant that clang maps implicitly, as `tofrom`: it is not copied.
+ * An error for read-only storage that the program maps `from`. */
 static ompjit_status read_only(const ompjit__item *it, const char *host,
                                size_t size, ompjit_error *err)
 {
@@ -150,8 +152,8 @@ ompjit_status ompjit__transfer_from(ompjit__construct *c,
 
 /* ----------------------------------------------------------- send and wait */
 
-/* Under the lock, which is given back meanwhile; the arrival is held for that
- * time, so that others wait. */
+/* Gives the lock back while it sends. The arrival is unsent for that time, so
+ * that others wait. */
 static ompjit_status send_deferred(ompjit__construct *c, ompjit_error *err)
 {
     if (!c->deferred.size)
@@ -166,7 +168,7 @@ static ompjit_status send_deferred(ompjit__construct *c, ompjit_error *err)
 ompjit_status ompjit__transfer_send(ompjit__construct *c, ompjit_status st,
                                     ompjit_error *err)
 {
-    if (!c->queue) /* all is done */
+    if (!c->queue) /* all copies are done */
         return st;
     if (!st)
         st = ompjit__small_block_send(c, err);
@@ -200,7 +202,7 @@ ompjit_status ompjit__transfer_wait(ompjit__construct *c, ompjit_error *err)
     }
     if (!st)
         ompjit__transfer_waited(c);
-    else /* what is under way would write to what is the caller's again */
+    else /* copies under way must not write to the caller's memory later */
         c->dev->ops->queues->wait(c->dev, c->queue, NULL);
     return st;
 }
@@ -218,11 +220,12 @@ void ompjit__transfer_abandon(ompjit__construct *c)
     ompjit__transfer_wait(c, NULL);
 }
 
-/* A construct without a queue has made all copies at once. */
+/* A construct without a queue has made all copies at once and has nothing else
+ * to free. */
 void ompjit__transfer_close(ompjit__construct *c)
 {
     ompjit__small_block_end(c, NULL);
-    if (!c->queue) /* there is nothing else */
+    if (!c->queue)
         return;
     ompjit__pieces_forget(c);
     ompjit__deferred_forget(c);
