@@ -12,8 +12,8 @@
  *     }
  *
  * Each thread gets one turn, in any number of threads: such a loop does not
- * observe them (observe.c), and the host device needs none (passes/
- * critical_turns.c).
+ * observe them (observe.c), and the host device needs none
+ * (passes/execution/critical_turns.c).
  *
  * Only what clang writes before it is optimized is recognized.
  */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Barriers of parallel regions that may be cancelled. clang has a thread that
- * cancels one wait at a barrier and leave, but for a GPU its other barriers do
- * not ask whether they are to leave, too:
+ * Barriers of parallel regions that may be cancelled. In clang's code a thread
+ * that cancels the region waits at a barrier and leaves; on a GPU the region's
+ * other barriers do not test whether their threads have to leave, too. This
+ * pass makes them:
  *
  *   call void @__kmpc_barrier(ptr %loc, i32 %n)
  *   -> %left = call i32 @__kmpc_cancel_barrier(ptr %loc, i32 %n)
  *      br i1 (icmp ne i32 %left, 0), label %behind, label %on
  *
- * where %behind is the code behind the barrier of a thread that has cancelled
- * the region. It has to lead straight to the function's end, and to use nothing
- * that is not there at the other barrier; else the barrier stays as it is: its
- * threads go on to the region's end. For code as clang writes it.
+ * where %behind is the code behind the barrier at which a thread that has
+ * cancelled the region waits. It has to lead straight to the function's end,
+ * and to use only values that dominate the other barrier; else that barrier
+ * stays, and its threads go on to the region's end. For code as clang writes
+ * it.
  */
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SmallPtrSet.h>
@@ -24,7 +26,7 @@
 
 using namespace llvm;
 
-/* passes/passes.h is C. */
+/* passes/execution/execution.h is C. */
 extern "C" void ompjit__cancel_barriers(LLVMModuleRef m);
 
 namespace {
@@ -74,8 +76,9 @@ bool is_cleanup(const Instruction &i)
     return isa<IntrinsicInst>(i) || !isa<CallBase>(i);
 }
 
-/* The value that was stored last, in these blocks, where `from` was loaded;
- * null: it is not known. clang keeps there where a cleanup goes on. */
+/* The constant that these blocks store last to the address that `from` is
+ * loaded from; null: not known. clang keeps the target of a cleanup's switch
+ * there. */
 const ConstantInt *stored_last(const Value *from,
                                ArrayRef<BasicBlock *> blocks)
 {
@@ -91,6 +94,7 @@ const ConstantInt *stored_last(const Value *from,
     return dyn_cast_or_null<ConstantInt>(last);
 }
 
+/* The block that follows the last of these; null: it is not known. */
 BasicBlock *next_block(ArrayRef<BasicBlock *> way)
 {
     Instruction *end = way.back()->getTerminator();
@@ -118,7 +122,7 @@ SmallVector<BasicBlock *, 4> way_out(BasicBlock *from)
     return way;
 }
 
-/* Is a value of the way out, or one that it takes, there at the barrier? */
+/* Is the value computed on the way out, or available at the barrier? */
 bool is_there(const Value *v, ArrayRef<BasicBlock *> way,
               const CallInst &barrier, const DominatorTree &tree)
 {
@@ -127,6 +131,8 @@ bool is_there(const Value *v, ArrayRef<BasicBlock *> way,
            tree.dominates(i, &barrier);
 }
 
+/* May a thread go from the barrier to the way out: are all values that the way
+ * uses available at the barrier? */
 bool can_leave(const CallInst &barrier, ArrayRef<BasicBlock *> way,
                const DominatorTree &tree)
 {
@@ -143,7 +149,8 @@ bool can_leave(const CallInst &barrier, ArrayRef<BasicBlock *> way,
     return true;
 }
 
-/* Replaces one barrier. */
+/* Replaces the barrier by one that threads leave to `behind`, if the region is
+ * cancelled. */
 void leave_at(CallInst &barrier, BasicBlock &behind)
 {
     Module &m = *barrier.getModule();
@@ -163,7 +170,8 @@ void leave_at(CallInst &barrier, BasicBlock &behind)
     barrier.eraseFromParent();
 }
 
-/* The barriers of a function that has such a test. */
+/* Makes threads leave at each barrier of the function but `all_leaving`, by the
+ * way out behind `leaving`. */
 void leave_at_barriers(Function &f, CallInst &leaving,
                        const SmallPtrSetImpl<CallInst *> &all_leaving)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The loop that clang puts round a critical section for a GPU
- * (frontend/describe/critical_turns.c) has one round on the host, which is the
- * caller's turn: there a thread that waits for a lock lets others run.
+ * clang's GPU code puts a loop round a critical section, in which the threads
+ * of a warp take turns (frontend/describe/critical_turns.c): a warp that waits
+ * for a lock which one of its own threads holds would wait for ever. On the
+ * host a thread that waits lets others run, so one round is enough, the
+ * caller's turn.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
@@ -42,7 +44,8 @@ static void drop_syncs(LLVMValueRef mask)
     }
 }
 
-/* The mask that is asked for before the number. */
+/* The call for the warp's mask right before that for the thread's number; NULL:
+ * there is none. */
 static LLVMValueRef mask_before(LLVMValueRef number)
 {
     LLVMValueRef before = LLVMGetPreviousInstruction(number);

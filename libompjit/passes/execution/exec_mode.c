@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How a GPU's kernels are launched, as their IR says it: the bound on a team's
- * threads, and the execution mode, which openmp-opt may change.
+ * The launch properties of a GPU's kernels in their IR: the bound on a team's
+ * threads, and the execution mode, which openmp-opt may change from generic to
+ * SPMD.
  */
 #include <llvm-c/Core.h>
 #include <stdio.h>
@@ -42,8 +43,8 @@ static void set_bound(LLVMValueRef f, bool main_warp)
                                   (unsigned)length));
 }
 
-/* openmp-opt takes these bounds of a launch for its numbers, and so makes state
- * machines for teams of just that many threads. */
+/* openmp-opt takes these upper bounds for the exact numbers of a launch, and
+ * specializes the state machine of a generic kernel for them. */
 static void drop_bounds(LLVMValueRef f)
 {
     static const char *const names[] = {"omp_target_thread_limit",
@@ -90,8 +91,8 @@ bool ompjit__take_modes(LLVMModuleRef m, const ompjit__unit *unit, bool keep,
 
 static const char anchor[] = "ompjit_stays_generic";
 
-/* A call that openmp-opt takes for a call that may not be made by all threads,
- * and other passes for nothing: `declare void @ompjit_stays_generic()`. */
+/* The marker function of a kernel that has to stay generic: for openmp-opt only
+ * one thread may call it, and for other passes it does nothing. */
 static LLVMValueRef declare_anchor(LLVMModuleRef m)
 {
     static const char *const flags[] = {"nofree", "nosync", "nounwind",
@@ -99,7 +100,7 @@ static LLVMValueRef declare_anchor(LLVMModuleRef m)
     return ompjit__marker_declare(m, anchor, flags, "omp_no_openmp");
 }
 
-/* At the kernel's end. */
+/* Adds the call at the kernel's end. */
 static void call_anchor(LLVMModuleRef m, LLVMValueRef f)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);

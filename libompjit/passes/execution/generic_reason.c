@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Why a kernel is generic after openmp-opt, as remarks. openmp-opt only lists
- * stores there, which it could guard; what it cannot are calls of whose effects
- * it knows nothing.
+ * Remarks on why a kernel is generic after openmp-opt. The reason is always a
+ * call with unknown effects in the code that the main thread runs alone. The
+ * remarks of openmp-opt name stores instead, which it could guard.
  */
 #include <llvm-c/Core.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "llvm/remarks.h"
 #include "passes/execution/execution.h"
 
-/* The runtime's functions that all threads may call in place of the main one:
- * those of openmp-opt's list (LLVM 22, OpenMPOpt.cpp), and those that kernels
- * and regions are made of. */
+/* Prefixes of the runtime functions that all threads may call in place of the
+ * main one: those of openmp-opt's list (LLVM 22, OpenMPOpt.cpp), and those that
+ * clang's frames of kernels and regions call. */
 static const char *const amenable[] = {
     "__kmpc_alloc_shared",
     "__kmpc_barrier",
@@ -65,8 +65,8 @@ static bool is_assumed(LLVMValueRef f)
     return a && strstr(LLVMGetStringAttributeValue(a, &n), "spmd_amenable");
 }
 
-/* Fills in why the call keeps the kernel generic. False: it does not, and its
- * callee's code is to be looked at. */
+/* Fills in why the call keeps the kernel generic. False: it does not; the code
+ * of its callee may. */
 static bool find_reason(LLVMValueRef call, ompjit__remark *r)
 {
     LLVMValueRef callee = LLVMGetCalledValue(call);
@@ -102,7 +102,8 @@ static bool find_reason(LLVMValueRef call, ompjit__remark *r)
     return LLVMIsDeclaration(callee);
 }
 
-/* Is the code of a call's callee a part of what the main thread runs? */
+/* Does the module have the callee's code, which the main thread then runs too?
+ */
 static bool has_code(LLVMValueRef call)
 {
     size_t n;
@@ -112,9 +113,10 @@ static bool has_code(LLVMValueRef call)
            !is_of_runtime(LLVMGetValueName2(callee, &n));
 }
 
-/* Remarks on the calls of one function, and the functions that it calls. */
-static unsigned look(ompjit__reached *main, LLVMValueRef f, const char *kernel,
-                     ompjit__buf *remarks)
+/* Adds remarks on the calls of one function, and its callees to `main`. Returns
+ * the number of remarks. */
+static unsigned explain_calls(ompjit__reached *main, LLVMValueRef f,
+                              const char *kernel, ompjit__buf *remarks)
 {
     unsigned found = 0;
     LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
@@ -147,7 +149,7 @@ bool ompjit__explain_generic(LLVMValueRef kernel, ompjit__buf *remarks)
     const char *symbol = LLVMGetValueName2(kernel, &n);
     ompjit__reached_add(&main, kernel);
     for (size_t i = 0; i < main.n && !main.failed; i++)
-        found += look(&main, main.functions[i], symbol, remarks);
+        found += explain_calls(&main, main.functions[i], symbol, remarks);
     if (!found)
         ompjit__remark_at(remarks, kernel,
                           &(ompjit__remark){

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A barrier before each guarded region. openmp-opt has all threads of a team
- * run the sequential part of a generic kernel that it makes SPMD, and guards
- * what has effects, so that thread 0 alone does that:
+ * Adds a barrier before each guarded region. When openmp-opt makes a generic
+ * kernel SPMD, all threads of a team run its sequential part. It guards code
+ * with effects, so that thread 0 alone runs it:
  *
  *     tid = hardware_thread_id()
  *     if (tid == 0) { store ... }       the guarded region
@@ -24,8 +24,8 @@ static const char barrier[] = "__kmpc_barrier_simple_spmd";
 
 enum { BARRIER_ARGS = 2, BARRIER_THREAD = 1 };
 
-/* The barrier behind the region that a thread number guards; NULL: it guards
- * none. */
+/* The barrier behind the region that a test of the thread's number guards;
+ * NULL: it guards none. */
 static LLVMValueRef find_barrier(LLVMValueRef tid, LLVMValueRef f)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(tid); u; u = LLVMGetNextUse(u)) {
@@ -38,9 +38,8 @@ static LLVMValueRef find_barrier(LLVMValueRef tid, LLVMValueRef f)
     return NULL;
 }
 
-/* Behind the thread's number, which all threads ask for, a copy of the barrier
- * that all come to behind the region: threads of a team meet in the same
- * order. */
+/* Adds a copy of the barrier `like` behind the call for the thread's number.
+ * All threads make that call, so all meet at the copy, in the same order. */
 static void add_barrier(LLVMBuilderRef b, LLVMValueRef tid, LLVMValueRef like)
 {
     LLVMPositionBuilderBefore(b, LLVMGetNextInstruction(tid));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Calls beside the runtime's loops (__kmpc_distribute_static_loop_4 and its kin,
- * of flang's code), for openmp-opt of LLVM 22. It knows these functions by name,
- * and that they start no parallel region; but the loop's body that they are
- * given may. Where it has seen no region of a generic kernel it removes the loop
- * in which the kernel's other threads wait for regions, which then have the main
- * thread alone.
+ * Marks calls of the runtime's loops (__kmpc_distribute_static_loop_4 and its
+ * kin, of flang's code), for openmp-opt of LLVM 22. It knows these functions by
+ * name and assumes that they start no parallel region; but the loop's body that
+ * they call may. If openmp-opt has seen no region of a generic kernel, it
+ * removes the loop in which the kernel's other threads wait for regions, and
+ * the regions run with the main thread alone.
  *
- * The calls are of a function that nobody defines, of which nothing is assumed.
- * They stand there while openmp-opt runs.
+ * A marker (marker.h) before the call, of which openmp-opt assumes nothing, is
+ * a call that may start a region.
  */
 #include <llvm-c/Core.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Declares markers' functions and takes them out again.
+ * Declares markers' functions and removes them again.
  */
 #include <llvm-c/Core.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Calls that stand in a module while openmp-opt runs, and tell it something.
- * marker.c
+ * Markers: calls of undefined functions that are in a module while openmp-opt
+ * runs, whose attributes tell it something. marker.c
  */
 #ifndef OMPJIT_PASSES_MARKER_H
 #define OMPJIT_PASSES_MARKER_H
@@ -14,7 +14,7 @@
 LLVMValueRef ompjit__marker_declare(LLVMModuleRef m, const char *name,
                                     const char *const *flags,
                                     const char *assumption);
-/* Takes the function and all of its calls out; none need be there. */
+/* Removes the function and all of its calls, if the module has it. */
 void ompjit__marker_drop(LLVMModuleRef m, const char *name);
 
 #endif

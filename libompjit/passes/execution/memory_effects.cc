@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Makes what functions say of the memory that they access true for openmp-opt
- * of LLVM 22. It looks through parameters: where all callers pass one variable,
- * it says that the function accesses that variable, and not memory of its
- * arguments. The attribute memory(argmem: ...) says the contrary. LLVM ignores
- * the attribute of internal functions for that reason, but in a call from a
- * kernel, which is not internal, it takes both for true
+ * Widens the attribute memory(argmem: ...) to any memory, for openmp-opt of
+ * LLVM 22. openmp-opt looks through parameters: where all callers pass one
+ * variable, it deduces that the function accesses that variable and no memory
+ * of its arguments. The attribute says the contrary. LLVM ignores the attribute
+ * of internal functions for that reason, but in a call from a kernel, which is
+ * not internal, it takes both for true
  * (AAMemoryLocationImpl::getKnownStateFromValue asks the caller's linkage): the
- * call accesses nothing then, and is removed. The first openmp-opt sets the
- * attribute and puts variables into shared memory, so that the second one
+ * call then accesses nothing, and is removed. The first run of openmp-opt sets
+ * the attribute and puts variables into shared memory, so that the second run
  * removed constructors.
  *
- * C++ because LLVM's C API does not know what the attribute's number says.
+ * C++ because LLVM's C API does not interpret the attribute's number.
  */
 #include <llvm-c/Core.h>
 #include <llvm/IR/InstIterator.h>
@@ -19,7 +19,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/ModRef.h>
 
-// passes/passes.h is C.
+// passes/execution/execution.h is C.
 extern "C" void ompjit__widen_memory_effects(LLVMModuleRef m);
 
 /* The same reads and writes, of any memory. */
@@ -31,8 +31,8 @@ static llvm::MemoryEffects widened(llvm::MemoryEffects effects)
                : effects;
 }
 
-/* A declaration's attribute is somebody's promise and stays; openmp-opt infers
- * no other of it. */
+/* A declaration's attribute is a promise of the program and stays; openmp-opt
+ * deduces nothing else of a declaration. */
 static void widen_call(llvm::CallBase &call)
 {
     const llvm::Function *callee = call.getCalledFunction();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Reads from a module's calls of the runtime, before it is linked, that no
- * parallel region is inside another and no setting is made, so that threads
- * have no state of their own; and that the kernels only divide loops, for which
- * LLVM's pipeline needs no openmp-opt.
+ * Finds out, from a module's calls of the runtime before it is linked, whether
+ * threads need state of their own (they do not if no parallel region is inside
+ * another and no call sets an internal control variable), and whether the
+ * kernels only divide loops, so that the plain runtime without openmp-opt is
+ * enough for them.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
@@ -23,8 +24,9 @@ static bool is_kernel(const char *name, const ompjit__unit *unit)
     return false;
 }
 
-/* Is the function only called outside of regions: by its name, by kernels and
- * functions of which the same is true? */
+/* Is the function only called outside of parallel regions? That is so if only
+ * kernels call it by its name, and functions for which the same holds, `depth`
+ * calls deep. */
 static bool is_outside(LLVMValueRef f, const ompjit__unit *unit,
                        unsigned depth)
 {
@@ -48,7 +50,7 @@ static bool is_outside(LLVMValueRef f, const ompjit__unit *unit,
     return true;
 }
 
-/* Does all that calls the function do so outside of regions? */
+/* Are all uses of the function calls outside of parallel regions? */
 static bool calls_are_outside(LLVMValueRef f, const ompjit__unit *unit)
 {
     enum { DEEP = 8 };
@@ -63,9 +65,8 @@ static bool calls_are_outside(LLVMValueRef f, const ompjit__unit *unit)
     return true;
 }
 
-/* Only calls tell: the unit is the whole program of the device, so that a
- * setting or a region that it does not call cannot happen. A definition by one
- * of the names is the program's own. */
+/* The unit is the whole program of the device, so calls of declarations tell
+ * everything. A definition with one of the names is the program's own. */
 bool ompjit__is_flat(LLVMModuleRef m, const ompjit__unit *unit)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
@@ -100,8 +101,8 @@ static bool is_plain(const char *name, bool host)
     return false;
 }
 
-/* Intrinsics are not the runtime's, and libdevice's functions only the host's.
- * It may have the definition of all others: the C library's, too. */
+/* The runtime may define any function that is declared here, also the C
+ * library's, except LLVM's intrinsics and, on a GPU, libdevice's functions. */
 bool ompjit__is_plain(LLVMModuleRef m, bool host)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;

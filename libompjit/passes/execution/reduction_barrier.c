@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Barriers of functions that are not told where they are called: clang's
- * functions that move the values of a reduction. Their thread number, which
- * holds a context, would be made from the team's state for the barrier alone;
- * without one the runtime asks the state for what a barrier needs.
+ * clang's functions that move the values of a reduction have a barrier, for
+ * which they call __kmpc_global_thread_num, since they get no thread number as
+ * an argument. Computing that number from the team's state serves the barrier
+ * alone. This pass passes 0 instead: the runtime then reads from the state only
+ * what a barrier needs.
  */
 #include <llvm-c/Core.h>
 
 #include "passes/execution/execution.h"
 
+/* Do only barriers use the thread's number? */
 static bool for_barriers_only(LLVMValueRef number, LLVMValueRef barrier)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(number); u; u = LLVMGetNextUse(u)) {

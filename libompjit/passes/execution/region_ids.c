@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Outlined regions whose address is no more than a name. In a generic kernel
- * the main thread tells its workers what to run by a function's address;
- * openmp-opt lets them compare it and call what they know. A function whose
- * address is taken is compiled, with all that it calls, for callers that know
- * nothing of it: it saves registers on the stack; and it is there also when all
- * of its calls have been inlined.
+ * Replaces addresses of outlined regions by numbers. In a generic kernel the
+ * main thread tells its workers what to run by the address of a region's
+ * wrapper function; after openmp-opt the workers compare this address with
+ * those that they know and call the function by its name. A function whose
+ * address is taken costs: with all that it calls it is compiled for unknown
+ * callers, saves registers on the stack, and stays when all of its calls have
+ * been inlined.
  *
- * A number does as well as long as the address is compared only, with others of
- * regions or with null, by which the main thread tells its workers to end:
- * numbers begin with 1. That is so where no call goes through a pointer that
- * could be one.
+ * A number is as good as an address that is only compared, with addresses of
+ * other regions or with null (by which the main thread tells its workers to
+ * end, so numbers begin with 1). Addresses are only compared if no call in the
+ * module goes through a pointer that could be one of them.
  */
 #include <llvm-c/Core.h>
 #include <string.h>
 
 #include "passes/execution/execution.h"
 
-/* void (i16 level, i32 thread), as clang makes them. */
+/* The type of clang's wrappers: void (i16 level, i32 thread). */
 static bool is_wrapper_type(LLVMTypeRef type)
 {
     LLVMTypeRef params[2];
@@ -38,7 +39,7 @@ static bool is_wrapper(LLVMValueRef f)
            is_wrapper_type(LLVMGlobalGetValueType(f));
 }
 
-/* A call through a pointer that may have a wrapper's address. */
+/* Is it a call through a pointer that may be a wrapper's address? */
 static bool may_call_one(LLVMValueRef instruction)
 {
     if (!LLVMIsACallInst(instruction))

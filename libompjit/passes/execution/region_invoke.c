@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How the runtime calls outlined parallel regions: one case for each number of
- * arguments that occurs in the module. A runtime's own switch would need one
- * for every number there could be, inlined at each region.
+ * Defines the function by which the runtime calls outlined parallel regions,
+ * with one case for each number of arguments that occurs in the module. The
+ * runtime's own definition needs a case for every possible number, and is
+ * inlined at each region.
  */
 #include <llvm-c/Core.h>
 
 #include "passes/execution/execution.h"
 
-/* Operands of __kmpc_parallel_60, and the most arguments that a region may have
- * here: a number of them is a bit of `set`, or MAX_ARGS itself. */
+/* REGION and NARGS are operands of __kmpc_parallel_60. MAX_ARGS is the most
+ * arguments that a region may have here. The numbers of arguments that occur
+ * are the bits of a 64-bit `set`, and a bool `max` for MAX_ARGS itself. */
 enum { REGION = 5, NARGS = 8, MAX_ARGS = 64 };
 
-/* Bit n of `set`: a region with n arguments. False: a number is not known, or
- * the function is used otherwise than called. */
+/* Collects the numbers of arguments. False: one is not constant, or the
+ * function is not only called. */
 static bool collect(LLVMValueRef parallel, uint64_t *set, bool *max)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(parallel); u; u = LLVMGetNextUse(u)) {
@@ -40,9 +42,10 @@ static void add_attribute(LLVMValueRef f, const char *name, size_t length)
         LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(f)), kind, 0));
 }
 
-/* The type of a region with n arguments, each a pointer or as wide; what the
- * one region is that has so many, or only pointers: then LLVM inlines it at
- * once, without a look at the arguments' types first. */
+/* The function type by which regions with n arguments are called. It is the
+ * regions' own type if all of them have the same: then LLVM inlines the call
+ * without casts of arguments. Else each argument is a pointer, which is as
+ * wide. */
 static LLVMTypeRef region_type(LLVMValueRef parallel, unsigned n)
 {
     LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(parallel));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Functions that all threads of a team may run in place of one, as the option
- * ompjit-spmd-amenable names them: they get the assumption that openmp-opt
- * reads, which a source gives by `#pragma omp begin assumes ext_spmd_amenable`.
+ * The option ompjit-spmd-amenable names functions that all threads of a team
+ * may run in place of one. They get the assumption that openmp-opt reads, which
+ * a source gives by `#pragma omp begin assumes ext_spmd_amenable`.
  *
  * openmp-opt asks no further about a function with that assumption, and takes
  * it for one without parallel regions. Those that have some are left as they
@@ -47,8 +47,8 @@ static bool is_text(const char *text, const char *name, size_t length)
     return text && strlen(text) == length && !memcmp(text, name, length);
 }
 
-/* Is it the symbol, the name that remarks call the function by, or the one that
- * C++ gives it in full? */
+/* Is the text the function's symbol, its name in remarks, or its full C++ name
+ * with parameters? */
 static bool is_named(LLVMValueRef f, const char *name, size_t length)
 {
     size_t n;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Calls beside what synchronizes threads, for openmp-opt of LLVM 22. It assumes
- * of the code between two aligned barriers that no thread reads what another
- * has stored, since that would be a race: it then takes a load of a team's
- * variable for the value that was stored before the first barrier. In between,
+ * Adds markers (marker.h) beside instructions that synchronize threads, for
+ * openmp-opt of LLVM 22. It assumes that between two aligned barriers no thread
+ * reads what another has stored, since that would be a race: a load of a team's
+ * variable then has the value that was stored before the first barrier. But
  * threads may hand over data by locks, atomics and fences. openmp-opt
- * (AAExecutionDomain) looks for these only in calls of functions that it cannot
- * see into, but the device runtime's locks are linked, and so are the program's
- * own atomics.
+ * (AAExecutionDomain) expects these only in calls of functions whose code it
+ * does not have, while the device runtime's locks are linked, and the program's
+ * own atomics are there.
  *
- * Nor does it know that the store that it sees last is each thread's: where
- * threads change a team's variable in turns, a load behind the next barrier is
- * not the value that the loading thread has stored (AAPointerInfo).
+ * It also takes the last store before a barrier for the one that a load behind
+ * the barrier reads (AAPointerInfo). Where threads change a team's variable in
+ * turns, another thread's store may be the last.
  *
- * The calls are of two functions that nobody defines: one may synchronize, the
- * other moreover changes the variable that it is given. They stand there while
- * openmp-opt runs.
+ * There are two markers: one may synchronize, the other also may change the
+ * variable that is its argument.
  */
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SetVector.h>
@@ -27,7 +26,7 @@
 
 using namespace llvm;
 
-/* passes/passes.h and marker.h are C. */
+/* passes/execution/execution.h and marker.h are C. */
 extern "C" {
 void ompjit__mark_synchronization(LLVMModuleRef m);
 void ompjit__unmark_synchronization(LLVMModuleRef m);
@@ -43,8 +42,8 @@ const char plain_marker[] = "ompjit_synchronizes";
 const char variable_marker[] = "ompjit_synchronizes_on";
 enum { SHARED = 3 }; /* NVPTX's address space of a team's variables */
 
-/* Relaxed atomics and volatile accesses, too: they read what other threads have
- * stored meanwhile. */
+/* Relaxed atomics and volatile accesses count: they read what other threads
+ * have stored meanwhile. */
 bool synchronizes(const Instruction &i)
 {
     if (isa<FenceInst, AtomicRMWInst, AtomicCmpXchgInst>(i))
@@ -70,7 +69,7 @@ class Markers {
 
   private:
     Module &m;
-    /* Those that synchronize, or call one that does. */
+    /* The functions that synchronize, or call one that does. */
     SmallPtrSet<const Function *, 32> functions;
     Function *plain = nullptr, *variable = nullptr;
 
@@ -95,8 +94,8 @@ class Markers {
         }
     }
 
-    /* A team's variables that a value refers to. The device runtime's own have
-     * their names. */
+    /* Adds the team's variables that a value refers to, but not the device
+     * runtime's own, which its prefix tells. */
     static void add_variables(const Value *v, SetVector<Value *> &found)
     {
         if (auto *global = dyn_cast<GlobalVariable>(v)) {
@@ -110,8 +109,8 @@ class Markers {
         }
     }
 
-    /* The addresses of memory that other threads may have, as far as they are
-     * known in all of the function's code but its first instructions. */
+    /* The addresses of memory that other threads may access, as far as they are
+     * arguments, globals or values of the entry block. */
     static SetVector<Value *> variables(Function &f)
     {
         SetVector<Value *> found;
@@ -144,9 +143,8 @@ class Markers {
         return plain;
     }
 
-    /* Access to the argument's memory is one more effect of it; the pointer is
-     * not captured, or openmp-opt would take the variable for one that others
-     * keep. */
+    /* It accesses the argument's memory as well. The pointer is not captured:
+     * openmp-opt would assume that others keep the variable's address. */
     Function *variable_function()
     {
         if (variable)
@@ -165,8 +163,8 @@ class Markers {
         return variable;
     }
 
-    /* Is it there when the instruction runs? Values of the entry block are, in
-     * all other blocks. */
+    /* Is the value available at the instruction? Values of the entry block are,
+     * in all other blocks. */
     static bool precedes(const Value *v, const Instruction &at)
     {
         const auto *made = dyn_cast<Instruction>(v);
@@ -174,6 +172,8 @@ class Markers {
                made->comesBefore(&at);
     }
 
+    /* Adds the markers before `at`; `itself`: the instruction synchronizes, and
+     * not only a function that it calls. */
     void mark_at(Instruction &at, bool itself,
                  const SetVector<Value *> &variables)
     {
@@ -210,7 +210,7 @@ void ompjit__mark_synchronization(LLVMModuleRef m)
     Markers(*unwrap(m)).add();
 }
 
-/* The casts of what is no constant go with the calls. */
+/* Erases the casts of arguments, too. */
 void ompjit__unmark_synchronization(LLVMModuleRef ref)
 {
     Function *variable = unwrap(ref)->getFunction(variable_marker);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Team-shared variables of the device runtime that hold one constant: what a
- * kernel never changes. They have no value before the first store, so every
- * load may have the constant. LLVM does not see that on a GPU, where shared
- * memory cannot have an initializer, unless the store comes before the load on
- * every path; that of one thread does not.
+ * Replaces team-shared variables of the device runtime by a constant, if every
+ * store to them stores the same one. They are undefined before the first store,
+ * so every load may have that constant. LLVM does this only if the store comes
+ * before the load on every path, which a store by one of the threads does not;
+ * an initializer, which would help LLVM, shared memory cannot have.
  */
 #include <llvm-c/Core.h>
 
@@ -19,8 +19,8 @@ static bool is_simple(LLVMValueRef access)
            LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-/* The value that all stores of the variable store; NULL: not one constant, or
- * it is also used otherwise than loaded and stored. */
+/* The constant that all stores to the variable store; NULL: there is not
+ * exactly one, or the variable has other uses than plain loads and stores. */
 static LLVMValueRef only_constant(LLVMValueRef g)
 {
     LLVMValueRef constant = NULL;
@@ -42,7 +42,7 @@ static LLVMValueRef only_constant(LLVMValueRef g)
     return constant;
 }
 
-/* Loads become the constant; stores of it go, as nobody reads them. */
+/* Replaces loads by the constant, and erases the stores and the variable. */
 static void replace_by(LLVMValueRef g, LLVMValueRef constant)
 {
     LLVMUseRef u;

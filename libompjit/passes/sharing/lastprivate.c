@@ -23,9 +23,10 @@
 #include "passes/sharing/sharing.h"
 #include "runtime-bc/alignment.h"
 
-/* IS_LAST is an operand of the inits below, CALLERS bounds a recursion. A copy
- * larger than MOST would take too much of a team's static shared memory; the
- * runtime allocates it (runtime-bc/share.c). */
+/* IS_LAST is the operand of the inits below that points to the flag. CALLERS is
+ * the depth to which callers are followed. The runtime allocates copies of more
+ * than MOST bytes (runtime-bc/share.c): they would take too much of a team's
+ * static shared memory. */
 enum {
     IS_LAST = 3,
     SHARED_SPACE = 3,
@@ -37,13 +38,13 @@ static const char *const inits[] = {
     "__kmpc_distribute_static_init_4", "__kmpc_distribute_static_init_4u",
     "__kmpc_distribute_static_init_8", "__kmpc_distribute_static_init_8u"};
 
-/* A branch, and which of its successors is meant. */
+/* A branch, and the number of one of its successors. */
 struct way {
     LLVMValueRef branch; /* NULL: there is none */
     unsigned successor;
 };
 
-/* To where a test of a flag goes where that is set. */
+/* The branch on a flag's test, and its successor if the flag is set. */
 static struct way way_if_set(LLVMValueRef test)
 {
     LLVMUseRef u = LLVMIsAICmpInst(test) ? LLVMGetFirstUse(test) : NULL;
@@ -54,7 +55,8 @@ static struct way way_if_set(LLVMValueRef test)
     return (struct way){branch, LLVMGetICmpPredicate(test) != LLVMIntNE};
 }
 
-/* To where the last team copies its variables. */
+/* The branch to the block in which the team with the last iteration copies its
+ * variables. */
 static struct way find_copies(LLVMValueRef is_last)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(is_last); u; u = LLVMGetNextUse(u)) {
@@ -78,7 +80,7 @@ static bool is_used_in(LLVMValueRef v, LLVMBasicBlockRef block)
     return false;
 }
 
-/* The calls of `callee` that take the value. callee may be NULL. */
+/* Erases the calls of `callee` that take the value. callee may be NULL. */
 static void erase_calls(LLVMValueRef with, LLVMValueRef callee)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(with), next; u; u = next) {
@@ -90,9 +92,8 @@ static void erase_calls(LLVMValueRef with, LLVMValueRef callee)
     }
 }
 
-/* The variable in the team's static shared memory, which is there before a
- * thread runs and needs no allocation that all threads would have to agree
- * on. */
+/* Puts the variable into the team's static shared memory. That is there before
+ * a thread runs, so that the threads need not agree on an allocation. */
 static void share(LLVMModuleRef m, LLVMValueRef allocated, uint64_t size)
 {
     LLVMTypeRef bytes = LLVMArrayType2(
@@ -113,8 +114,8 @@ static LLVMValueRef function_of(LLVMValueRef call)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
 }
 
-/* Tells whether only kernels in SPMD mode call the function, through so few
- * others. */
+/* Do only kernels in SPMD mode call the function, through `depth` others at
+ * most? */
 static bool is_spmd(LLVMModuleRef m, LLVMValueRef f, unsigned depth)
 {
     LLVMValueRef env = ompjit__environment_variable(m, f);
@@ -134,8 +135,8 @@ bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f)
     return is_spmd(m, f, CALLERS);
 }
 
-/* Calls of one function become calls of another of the same type, which the
- * runtime has. */
+/* Makes a call one of the runtime's function `name`, which has the same type.
+ */
 static void redirect(LLVMModuleRef m, LLVMValueRef call, const char *name)
 {
     LLVMValueRef f = LLVMGetNamedFunction(m, name);
@@ -144,8 +145,8 @@ static void redirect(LLVMModuleRef m, LLVMValueRef call, const char *name)
     LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, f);
 }
 
-/* The variable in device memory: the runtime hands one block to all threads of
- * the team, and thread 0 frees it behind a barrier. */
+/* Puts the variable into device memory: the runtime gives all threads of the
+ * team one block, and thread 0 frees it behind a barrier. */
 static void share_allocated(LLVMModuleRef m, LLVMValueRef allocated)
 {
     LLVMValueRef release = LLVMGetNamedFunction(m, "__kmpc_free_shared");
@@ -156,7 +157,7 @@ static void share_allocated(LLVMModuleRef m, LLVMValueRef allocated)
     redirect(m, allocated, "ompjit_alloc_of_team");
 }
 
-/* The variables of a function that are copied in a block. */
+/* Shares the function's variables that the block `copies` reads. */
 static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
 {
     LLVMValueRef allocate = LLVMGetNamedFunction(m, "__kmpc_alloc_shared");
@@ -178,8 +179,8 @@ static void share_copied(LLVMModuleRef m, LLVMBasicBlockRef copies)
     }
 }
 
-/* One of a team's threads, which all are there, goes that way: more would race,
- * though all bring the same. */
+/* Lets only thread 0 take the branch. All threads of a team come to it, and
+ * their stores would be data races, though of the same value. */
 static void go_alone(LLVMModuleRef m, struct way way)
 {
     static const char name[] = "__kmpc_get_hardware_thread_id_in_block";

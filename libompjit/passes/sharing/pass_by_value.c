@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Scalars that parallel regions only read are handed over by value. clang hands
- * over addresses, and for those the variables have to stand where all threads
- * of a team see them: in a kernel that becomes SPMD one thread writes them
- * between two barriers, and nobody knows any more what the others read.
+ * Passes scalars that parallel regions only read by value. clang passes their
+ * addresses, for which the variables have to be in memory that all threads of a
+ * team see. In a kernel that becomes SPMD one thread writes them between two
+ * barriers, after which LLVM does not know the value that the others read.
  *
  *     i = alloc_shared(4)              i = alloc_shared(4), which becomes a
  *     values[0] = i                        variable of each thread
@@ -21,17 +21,18 @@
 #include "llvm/remarks.h"
 #include "passes/sharing/sharing.h"
 
-/* Operands of __kmpc_parallel_60, and the parameters of a region before those
- * that the values are for: its thread's numbers. */
+/* REGION, WRAPPER and VALUES are operands of __kmpc_parallel_60. REGION_IDS is
+ * the number of a region's first parameters, its thread's numbers; those for
+ * the values follow. */
 enum { REGION = 5, WRAPPER, VALUES, REGION_IDS = 2 };
 
 /* A variable, and one place where its address is handed over. */
 struct handover {
     LLVMValueRef variable;
-    LLVMTypeRef type; /* NULL: not accessed yet */
-    LLVMValueRef store; /* of the address into the array of values */
-    LLVMValueRef fork;
-    LLVMValueRef region;
+    LLVMTypeRef type;    /* of all accesses; NULL: none so far */
+    LLVMValueRef store;  /* of the address into the array of values */
+    LLVMValueRef fork;   /* the call of __kmpc_parallel_60 */
+    LLVMValueRef region; /* the outlined function */
     LLVMValueRef wrapper_call; /* of the region; NULL: none */
     unsigned param;            /* of the region */
 };
@@ -62,7 +63,7 @@ static bool fits_pointer(LLVMTypeRef type)
     }
 }
 
-/* Do all accesses have one type? */
+/* Does the access have the type of those before it? Notes the first one's. */
 static bool takes_type(struct handover *h, LLVMValueRef access,
                        LLVMTypeRef type)
 {
@@ -79,7 +80,8 @@ static bool is_int(LLVMValueRef v, uint64_t value)
     return LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) == value;
 }
 
-/* The array whose element a place is, and its index. */
+/* The array of values that the address points into, and the element's index;
+ * NULL: it is none. */
 static LLVMValueRef find_array(LLVMValueRef place, unsigned *index)
 {
     *index = 0;
@@ -97,7 +99,8 @@ static LLVMValueRef find_array(LLVMValueRef place, unsigned *index)
     return array;
 }
 
-/* The one parallel region that gets an array of values. */
+/* The call of __kmpc_parallel_60 that gets the array of values; NULL: there is
+ * not exactly one, or the array has other uses. */
 static LLVMValueRef find_fork(LLVMValueRef array)
 {
     LLVMValueRef fork = NULL;
@@ -116,7 +119,7 @@ static LLVMValueRef find_fork(LLVMValueRef array)
     return fork;
 }
 
-/* Does nobody call the region but the runtime, for this fork? */
+/* Is this fork the only use of the region, but for a call in its wrapper? */
 static bool belongs_to(LLVMValueRef region, struct handover *h)
 {
     LLVMValueRef wrapper = LLVMGetOperand(h->fork, WRAPPER);
@@ -144,8 +147,8 @@ static bool only_loads(struct handover *h, LLVMValueRef param)
     return true;
 }
 
-/* The region that the stored address is handed to. The store stands in the
- * block of the fork, so that the address is stored each time the region
+/* Finds the region that the stored address is passed to. The store has to be in
+ * the block of the fork, so that the address is stored each time the region
  * begins. */
 static bool find_region(struct handover *h, LLVMValueRef store)
 {
@@ -163,9 +166,10 @@ static bool find_region(struct handover *h, LLVMValueRef store)
            only_loads(h, LLVMGetParam(h->region, h->param));
 }
 
-/* Is the variable only read and written where it is made, but for being handed
- * to one region, which reads it? Then its value cannot change while the region
- * runs: the thread that could change it waits for the region's end. */
+/* Does only the function that allocates the variable access it, and one region
+ * that it is passed to and that only reads it? Then its value does not change
+ * while the region runs: the thread that could change it waits for the region's
+ * end. */
 static bool find_handover(struct handover *h, LLVMValueRef variable)
 {
     *h = (struct handover){.variable = variable};
@@ -207,7 +211,7 @@ static LLVMValueRef to_pointer(LLVMBuilderRef b, LLVMValueRef v)
                              LLVMPointerTypeInContext(c, 0), "");
 }
 
-/* The value again, of what to_pointer has made. */
+/* The inverse of to_pointer. */
 static LLVMValueRef from_pointer(LLVMBuilderRef b, LLVMValueRef p,
                                  LLVMTypeRef type)
 {
@@ -241,9 +245,9 @@ static void forget_attributes(struct handover *h)
     }
 }
 
-/* All uses are loads. If the variable is a pointer, they are replaced by
- * the parameter itself, whose further loads are the region's: first, all are
- * given a stand-in. */
+/* Replaces the parameter's loads by `value`. If the variable is a pointer, that
+ * is the parameter itself, whose new uses may be loads, too, which have to
+ * stay: so the loads are replaced by a stand-in first. */
 static void replace_loads(LLVMValueRef param, LLVMValueRef value)
 {
     LLVMTypeRef type = LLVMTypeOf(value);
@@ -268,8 +272,8 @@ static void replace_loads(LLVMValueRef param, LLVMValueRef value)
     LLVMDisposeBuilder(b);
 }
 
-/* The value is loaded right before the fork, behind all stores to the variable,
- * and not where its address was put into the array. */
+/* Loads the value right before the fork, behind all stores to the variable, and
+ * not where its address was stored into the array. */
 static void change(struct handover *h)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(

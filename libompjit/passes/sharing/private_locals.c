@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Variables of __kmpc_alloc_shared that are only read and written where they
- * are made become variables of a thread's stack. In a generic kernel the main
- * thread alone uses them, and in one that becomes SPMD each thread computes its
- * own, so that nothing has to be guarded. Before openmp-opt, which would find
- * that out after it has looked at the whole module several times.
+ * Moves variables of __kmpc_alloc_shared that only their own function accesses
+ * to the thread's stack. In a generic kernel the main thread alone uses them,
+ * and in one that becomes SPMD each thread computes its own, so that nothing
+ * has to be guarded. Runs before openmp-opt, which would come to the same
+ * result with several passes over the whole module.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
@@ -14,7 +14,7 @@
 #include "llvm/remarks.h"
 #include "passes/sharing/sharing.h"
 
-enum { ALIGN = 16 }; /* of what __kmpc_alloc_shared gives */
+enum { ALIGN = 16 }; /* bytes: alignment of __kmpc_alloc_shared */
 
 static bool is_free(LLVMValueRef call)
 {
@@ -24,8 +24,8 @@ static bool is_free(LLVMValueRef call)
            !strcmp(LLVMGetValueName2(f, &n), "__kmpc_free_shared");
 }
 
-/* Does only this function's code access it, through addresses that it computes
- * from the variable's? */
+/* Are all uses of the address loads, stores and frees, also through addresses
+ * that are computed from it? */
 static bool is_private(LLVMValueRef address)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(address); u; u = LLVMGetNextUse(u)) {
@@ -39,7 +39,7 @@ static bool is_private(LLVMValueRef address)
     return true;
 }
 
-/* Frees go with it. */
+/* Erases the calls that free the variable. */
 static void drop_frees(LLVMValueRef variable)
 {
     LLVMUseRef next;
@@ -51,7 +51,8 @@ static void drop_frees(LLVMValueRef variable)
     }
 }
 
-static void move(LLVMValueRef call, ompjit__buf *remarks)
+/* Replaces the allocation by a variable on the stack. */
+static void move_to_stack(LLVMValueRef call, ompjit__buf *remarks)
 {
     LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
     LLVMContextRef c = LLVMGetModuleContext(LLVMGetGlobalParent(f));
@@ -90,6 +91,6 @@ void ompjit__keep_private(LLVMModuleRef m, ompjit__buf *remarks)
             LLVMIsAConstantInt(LLVMGetOperand(call, 0)) &&
             LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0)) <= MOST &&
             is_private(call))
-            move(call, remarks);
+            move_to_stack(call, remarks);
     }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Shared variables of functions that may call themselves. openmp-opt gives a
- * variable of __kmpc_alloc_shared one place in team-shared memory where only
- * the main thread allocates it (AAHeapToShared), and does not ask how many
- * calls of the function are under way. In such functions the runtime allocates
- * them by a name that openmp-opt does not know.
+ * variable of __kmpc_alloc_shared one place in team-shared memory if only the
+ * main thread allocates it (AAHeapToShared), however many calls of the function
+ * are under way. In recursive functions this pass renames the allocation to
+ * ompjit_alloc_recursive, the runtime's same function, which openmp-opt does
+ * not know.
  */
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SmallPtrSet.h>
@@ -15,7 +16,7 @@
 
 using namespace llvm;
 
-// passes/passes.h is C.
+// passes/sharing/sharing.h is C.
 extern "C" void ompjit__keep_recursive_locals(LLVMModuleRef m);
 
 namespace {
@@ -23,7 +24,7 @@ namespace {
 /* Walks from a function to those that may call it. */
 class Callers {
   public:
-    /* May `f` be among its own callers, or theirs? */
+    /* Is `f` among its own direct or indirect callers? */
     bool reach(Function &f)
     {
         functions.push_back(&f);
@@ -42,7 +43,7 @@ class Callers {
             functions.push_back(f);
     }
 
-    /* Whoever calls through a pointer may call what is known by address. */
+    /* A function whose address escapes may be called by each indirect call. */
     void add_indirect_callers(Module &m)
     {
         if (indirect)
@@ -55,8 +56,9 @@ class Callers {
                         add(&f);
     }
 
-    /* The runtime calls a parallel region for the function that hands it
-     * over. */
+    /* Is the use a call, or an argument of the runtime? That calls a parallel
+     * region on behalf of the function that passes it, so the address does not
+     * escape. */
     static bool stays_here(const Use &use)
     {
         auto *call = dyn_cast<CallBase>(use.getUser());

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How much team-shared memory openmp-opt may take for the variables of a
+ * Limits the team-shared memory that openmp-opt takes for the variables of a
  * kernel's main thread. It gives each a place of its own (AAHeapToShared) and
- * does not ask whether all fit; a kernel has 48 KB. If they do not, the
- * largest are allocated by a name that openmp-opt does not know, at run time.
- * A user's limit (the option ompjit-share-limit) is for what is left when
- * variables that need not be shared are each thread's own, and its rest is in
- * device memory. Each variable that has no place in team-shared memory is told.
+ * does not check whether all fit into the 48 KB of a kernel. If they do not,
+ * this pass renames the allocation of the largest, so that openmp-opt does not
+ * know it and the runtime allocates them. A user's limit (the option
+ * ompjit-share-limit) is checked later, when variables that need not be shared
+ * have gone to the threads' stacks; variables beyond it go to device memory. A
+ * remark names each variable that has no place in team-shared memory.
  */
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
@@ -18,8 +19,8 @@
 #include "llvm/remarks.h"
 #include "passes/sharing/sharing.h"
 
-/* STATIC_LIMIT: CUDA's for shared memory that a kernel declares, on every
- * architecture; more is had at launch only. */
+/* STATIC_LIMIT is CUDA's limit of the shared memory that a kernel declares, on
+ * every architecture; a launch can add more. */
 enum {
     SHARED_SPACE = 3,
     STATIC_LIMIT = 48 << 10,
@@ -27,7 +28,7 @@ enum {
     ALIGN = 16
 };
 
-/* A call of __kmpc_alloc_shared, and its bytes, rounded up. */
+/* A call of __kmpc_alloc_shared, and its bytes, rounded up to ALIGN. */
 struct variable {
     LLVMValueRef call;
     uint64_t size;
@@ -52,8 +53,9 @@ static uint64_t left_over(LLVMModuleRef m)
     return used < STATIC_LIMIT ? STATIC_LIMIT - used : 0;
 }
 
-/* Is it handed to the runtime, as parallel regions are? Their variables are
- * each thread's, and no place in shared memory. */
+/* Is the function's address passed on, as that of a parallel region to the
+ * runtime? Each thread has such a function's variables, and openmp-opt gives
+ * them no place in shared memory. */
 static bool is_handed_over(LLVMValueRef f)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
@@ -64,7 +66,8 @@ static bool is_handed_over(LLVMValueRef f)
     return false;
 }
 
-/* The allocations in functions that the kernel reaches; `out` has room. */
+/* Collects the allocations in functions that the kernel reaches, the smallest
+ * first. `out` has room for all of the module. */
 static size_t find_variables(LLVMValueRef alloc, const ompjit__reached *reached,
                              struct variable *out)
 {
@@ -84,9 +87,9 @@ static size_t find_variables(LLVMValueRef alloc, const ompjit__reached *reached,
     return n;
 }
 
-/* Functions of the runtime that allocate in place of __kmpc_alloc_shared, and
- * free in place of __kmpc_free_shared; NULL: that serves. The first are the same
- * by another name, the second are of device memory. */
+/* The runtime's functions that allocate in place of __kmpc_alloc_shared, and
+ * free in place of __kmpc_free_shared; `free` NULL: that one stays.
+ * by_the_runtime is the same allocation by another name. */
 struct substitute {
     const char *allocate, *free;
 };
@@ -130,8 +133,8 @@ static void tell(const struct variable *v, uint64_t limit, ompjit__buf *remarks)
     free(name);
 }
 
-/* The variables of one kernel beyond `limit` bytes. The smallest stay, which
- * are most. False: out of memory. */
+/* Substitutes the allocations of one kernel's variables beyond `limit` bytes.
+ * The smallest stay, so that most do. False: out of memory. */
 static bool limit_kernel(LLVMValueRef kernel, LLVMValueRef alloc,
                          uint64_t limit, const struct substitute *other,
                          struct variable *all, ompjit__buf *remarks)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Team-shared variables in the order that wastes nothing between them: the
-// assembler lays them out as they come. Small ones need no more alignment than
-// their size: clang asks for 16 bytes for each. C++ because LLVM's C API cannot
-// move a global variable.
+// Orders team-shared variables by decreasing alignment, so that no padding is
+// between them: the assembler lays them out in the module's order. Those that
+// openmp-opt made have an alignment of 16 bytes each; small ones need no more
+// than their size. C++ because LLVM's C API cannot move a global variable.
 #include <functional>
 #include <map>
 #include <llvm-c/Core.h>
 #include <llvm/IR/Module.h>
 
-// passes/passes.h is C.
+// passes/sharing/sharing.h is C.
 extern "C" void ompjit__order_shared(LLVMModuleRef m);
 
-// openmp-opt's, "x_shared" for a variable x. No access is larger than the variable,
-// nor aligned to more than itself.
+// Lowers the alignment of a small variable that openmp-opt made, "x_shared" for
+// a variable x. No access is larger than the variable, and none needs more
+// alignment than its own size.
 static void pack(llvm::GlobalVariable &g, const llvm::DataLayout &layout)
 {
     const uint64_t size = layout.getTypeAllocSize(g.getValueType());

@@ -10,26 +10,28 @@
 
 #include "core/core.h"
 
-/* Gives each team one copy of what clang copies from its last iteration, where
- * in SPMD mode each thread had one. passes/sharing/lastprivate.c */
+/* Gives each team one copy of a lastprivate variable; in SPMD mode each thread
+ * had its own. For code as clang writes it. passes/sharing/lastprivate.c */
 void ompjit__share_lastprivate(LLVMModuleRef m);
-/* Tells whether only kernels in SPMD mode run the function's code, and outside
- * of parallel regions. passes/sharing/lastprivate.c */
+/* True if only kernels in SPMD mode run the function's code, and outside of
+ * parallel regions. passes/sharing/lastprivate.c */
 bool ompjit__runs_spmd(LLVMModuleRef m, LLVMValueRef f);
 
 /* Puts the team-shared variables that need most alignment first.
  * passes/sharing/shared_layout.cc */
 void ompjit__order_shared(LLVMModuleRef m);
 
-/* Hands scalars that parallel regions only read to them by value. After sroa,
+/* Passes scalars that parallel regions only read to them by value. After sroa,
  * before openmp-opt. passes/sharing/pass_by_value.c */
 void ompjit__hand_over_values(LLVMModuleRef m, ompjit__buf *remarks);
-/* Puts variables that no other code accesses on a thread's stack. After the
- * former; sroa then makes values of most. passes/sharing/private_locals.c */
+/* Puts variables that only their own function's code accesses on the thread's
+ * stack. After ompjit__hand_over_values; sroa then makes values of most.
+ * passes/sharing/private_locals.c */
 void ompjit__keep_private(LLVMModuleRef m, ompjit__buf *remarks);
 
-/* Shared variables that hold one constant become it; false: there are none. For
- * NVPTX, when the runtime is part of the kernel. passes/sharing/fold_shared.c */
+/* Replaces team-shared variables that only ever hold one constant by it; false:
+ * there are none. For NVPTX, after the runtime is linked.
+ * passes/sharing/fold_shared.c */
 bool ompjit__fold_shared(LLVMModuleRef m);
 
 /* Keeps openmp-opt from taking more shared memory for a kernel's variables than
@@ -37,14 +39,15 @@ bool ompjit__fold_shared(LLVMModuleRef m);
  * passes/sharing/shared_budget.c */
 ompjit_status ompjit__limit_shared(LLVMModuleRef m, ompjit__buf *remarks,
                                    ompjit_error *err);
-/* Puts what is more than `limit` bytes of a kernel's variables into device
- * memory. For NVPTX, before openmp-opt sees generic kernels.
+/* Puts a kernel's variables beyond `limit` bytes into device memory. For NVPTX,
+ * after the runtime is linked, before openmp-opt's run for generic kernels.
  * passes/sharing/shared_budget.c */
 ompjit_status ompjit__limit_share(LLVMModuleRef m, uint32_t limit,
                                   ompjit__buf *remarks, ompjit_error *err);
 
 /* Keeps openmp-opt from giving a variable of a recursive function one place for
- * all of its calls. For NVPTX, before openmp-opt. passes/sharing/recursive_locals.cc */
+ * all of its calls. For NVPTX, before openmp-opt.
+ * passes/sharing/recursive_locals.cc */
 void ompjit__keep_recursive_locals(LLVMModuleRef m);
 
 #endif
