@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The cache as the application sees it: what it did, what is in it, and its
- * entries as bytes for other processes: a magic word, then for each entry its
- * size and its bytes as they are on disk.
+ * The public functions of the cache: statistics, a walk over the entries,
+ * maintenance, and export and import. An export is a bundle: a magic word, then
+ * for each entry its size and its bytes as they are on disk.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,10 +81,10 @@ static bool read_entry(const ompjit__store *store, const ompjit__item *item,
     return good && !text->failed;
 }
 
-/* Calls `fn` for an entry whose digest begins with `key`, in hexadecimal; its
- * text is valid during the call. Damaged entries are shown, too. Other than 0
- * ends the walk. */
-static int call(const ompjit__store *store, const ompjit__item *item,
+/* Calls `fn` if the entry's digest begins with `key`, in hexadecimal. The
+ * entry's text is valid during the call. Damaged entries are shown, too.
+ * Returns the result of `fn`; other than 0 ends the walk. */
+static int show(const ompjit__store *store, const ompjit__item *item,
                 const char *key, ompjit_cache_entry_fn *fn, void *data)
 {
     ompjit_cache_entry entry = {.size = sizeof entry,
@@ -124,7 +124,7 @@ ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
         qsort(items, n, sizeof *items, latest_first);
     int stop = 0;
     for (size_t i = 0; !stop && i < n; i++)
-        stop = call(store, &items[i], key, fn, data);
+        stop = show(store, &items[i], key, fn, data);
     free(items);
     return OMPJIT_OK;
 }
@@ -145,7 +145,7 @@ ompjit_status ompjit_cache_prune(ompjit_context *ctx, uint64_t size,
     return OMPJIT_OK;
 }
 
-/* Entries that are damaged are removed. Reading them is no use of them. */
+/* Removes damaged entries. Does not count as a use of the others. */
 ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
                                   uint64_t *damaged, ompjit_error *err)
 {
@@ -224,7 +224,7 @@ ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
 
 /* ---------------------------------------------------------------- import */
 
-/* Checks all before one is taken. */
+/* Checks the entries of a bundle, and stores each in `cache`, if not NULL. */
 static ompjit_status read_bundle(ompjit__reader r, ompjit__cache *cache,
                                  uint64_t *count, ompjit_error *err)
 {
@@ -243,8 +243,8 @@ static ompjit_status read_bundle(ompjit__reader r, ompjit__cache *cache,
     return OMPJIT_OK;
 }
 
-/* Nothing is taken of a bundle that is damaged anywhere. Without a cache its
- * entries are checked, and dropped. */
+/* Reads the bundle twice, so that nothing is stored of one that is damaged
+ * anywhere. Without a cache it only checks the entries. */
 ompjit_status ompjit_cache_import(ompjit_context *ctx, const void *bytes,
                                   size_t size, uint64_t *count,
                                   ompjit_error *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A context's cache. An entry is looked for in memory (what was imported, and
- * what could not be written), at the application's callback, on disk; a new one
- * goes to the callback and to disk, else into memory. No lock is held while
- * anything else than memory is looked at, and one that a fork has left locked
- * in the child is given up after a moment.
+ * A context's cache. An entry is looked for in memory (entries that could not
+ * be written to disk), at the application's callback, and on disk. A new one
+ * goes to the callback and to disk, or, if the disk does not take it, into
+ * memory. The lock is held for memory alone; a child of fork gives up a lock
+ * that another thread of the parent held.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 /* Bytes on disk, if nobody says how many, and in a context's memory. */
 #define DEFAULT_LIMIT ((uint64_t)1 << 30)
 #define MEMORY_LIMIT ((uint64_t)64 << 20)
-/* Milliseconds for which an entry is left to another process, and lists of
- * nodes. */
+/* CLAIM_MS: milliseconds to wait for another process that makes an entry.
+ * BUCKETS: lists of nodes, by the digest's first byte. */
 enum { CLAIM_MS = 20000, BUCKETS = 256 };
 
 /* An entry that this context has used. */
@@ -87,8 +87,8 @@ static ompjit_status read_limit(const ompjit_context_options *o,
     return status;
 }
 
-/* A store without a path, where no folder is known, leaves memory and
- * callbacks. */
+/* If no folder is known, the store has no path, and memory and callbacks
+ * remain. */
 ompjit_status ompjit__cache_new(ompjit_context *ctx,
                                 const ompjit_context_options *o,
                                 ompjit__cache **out, ompjit_error *err)
@@ -143,7 +143,8 @@ ompjit__store *ompjit__cache_store(ompjit__cache *cache)
 
 /* ---------------------------------------------------------------- memory */
 
-/* False where a thread that is no more holds the lock (fork). */
+/* False if the lock is not free in time: after a fork, a thread of the parent
+ * may hold it for ever. */
 static bool lock(ompjit__cache *cache)
 {
     enum { MS = 1000000, PATIENCE = 100 * MS, SECOND = 1000 * MS };
@@ -167,8 +168,8 @@ static struct node *find(ompjit__cache *cache,
     return n;
 }
 
-/* Notes that the entry was used; `bytes` is taken over where nobody else has
- * them and there is room, and freed where not. */
+/* Notes that the entry was used. `bytes`, if not NULL, are kept in memory if
+ * there is room, else freed. */
 static void remember(ompjit__cache *cache,
                      const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *bytes)
 {
@@ -191,8 +192,7 @@ static void remember(ompjit__cache *cache,
         ompjit__buf_free(bytes);
 }
 
-/* A copy of an entry that only memory has; false: it has none of that digest.
- */
+/* A copy of an entry whose bytes are in memory; false: there is none. */
 static bool recall(ompjit__cache *cache,
                    const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
 {
@@ -221,8 +221,8 @@ uint8_t (*ompjit__cache_used(ompjit__cache *cache, size_t *n))[OMPJIT__DIGEST]
 
 /* ---------------------------------------------------------------- lookup */
 
-/* The application's callback calls it with the entry, which is copied; with a
- * second call the last one counts. */
+/* The application's callback passes the entry to this function, which copies
+ * it. If it is called twice, the last call counts. */
 static void give(void *to, const void *bytes, size_t size)
 {
     ompjit__buf *b = to;
@@ -230,7 +230,7 @@ static void give(void *to, const void *bytes, size_t size)
     ompjit__buf_add(b, bytes, size);
 }
 
-/* An entry's bytes from one place; the caller frees in any case. */
+/* Reads an entry's bytes from one place; the caller frees `out` in any case. */
 static bool fetch(ompjit__cache *cache, int place,
                   const uint8_t digest[OMPJIT__DIGEST], ompjit__buf *out)
 {
@@ -245,8 +245,7 @@ static bool fetch(ompjit__cache *cache, int place,
     return out->size && !out->failed;
 }
 
-/* The entry's key must be ours to the letter: a digest alone is believed only
- * where nothing else is at hand. */
+/* Accepts an entry only if its key's text is the same, not just the digest. */
 static bool accept(const ompjit__buf *bytes, const ompjit__key *key,
                    ompjit__cache_take *take, void *data)
 {
@@ -280,7 +279,7 @@ static bool look(ompjit__cache *cache, const ompjit__key *key,
     return false;
 }
 
-/* `first` counts what is rejected, once for each entry. */
+/* `first`: counts rejected entries. A second look at the same key does not. */
 static bool timed_look(ompjit__cache *cache, const ompjit__key *key,
                        ompjit__cache_take *take, void *data, bool first)
 {
@@ -293,7 +292,7 @@ static bool timed_look(ompjit__cache *cache, const ompjit__key *key,
     return hit;
 }
 
-/* Counts a hit or a miss; nobody is waited for. */
+/* Counts a hit or a miss, and waits for nobody. */
 bool ompjit__cache_get(ompjit__cache *cache, const ompjit__key *key,
                        ompjit__cache_take *take, void *data)
 {
@@ -313,7 +312,8 @@ bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
     bool hit = false;
     if (cache->store.path) {
         ompjit__claim_begin(&cache->store, key->digest, CLAIM_MS, claim);
-        /* Also without a wait: it may have been made since we looked. */
+        /* Also if it did not wait: another process may have made the entry
+         * since the first look. */
         hit = timed_look(cache, key, take, data, false);
     }
     if (claim->waited)
@@ -325,8 +325,6 @@ bool ompjit__cache_enter(ompjit__cache *cache, const ompjit__key *key,
     return hit;
 }
 
-/* An entry's bytes by its digest alone, for rooms that show or export it. The
- * caller frees `out` where the result is true. */
 bool ompjit__cache_entry(ompjit__cache *cache,
                          const uint8_t digest[OMPJIT__DIGEST],
                          ompjit__buf *out)
@@ -350,7 +348,7 @@ static void join(const struct iovec *parts, int n, ompjit__buf *out)
         ompjit__buf_add(out, parts[i].iov_base, parts[i].iov_len);
 }
 
-/* Writes to disk, to the callback, and into memory where the disk has not taken
+/* Writes to disk and to the callback, and into memory if the disk has not taken
  * it. */
 static void keep(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
                  const struct iovec *parts, int n)
@@ -373,7 +371,7 @@ static void keep(ompjit__cache *cache, const uint8_t digest[OMPJIT__DIGEST],
     }
 }
 
-/* A payload that ran out of memory is not kept. */
+/* Does not store a payload that is incomplete because memory ran out. */
 void ompjit__cache_put(ompjit__cache *cache, const ompjit__key *key,
                        const ompjit__buf *payload)
 {

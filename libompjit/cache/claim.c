@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * One process, and one thread in it, makes an entry; the others wait for it.
- * The right is a lock on one byte, of one file, at the place that the key says,
- * held by an open file description: it ends with whoever holds it, and works
- * where several machines share the folder. If it does not work, or takes
- * too long, entries are made twice, which is harmless.
+ * The right is an open file description lock (F_OFD_SETLK) on one byte of the
+ * file "locks", at an offset from the key's digest. It ends with the process
+ * that holds it, and works where several machines share the folder. If it does
+ * not work, or takes too long, entries are made twice, which is harmless.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include "cache/cache.h"
 
-/* Any process may make the file; it stays empty. -1: files cannot be had there.
- */
+/* Opens the file of locks, which is made if missing and stays empty; -1: it
+ * cannot be opened. */
 static int open_locks(const ompjit__store *store)
 {
     int root = ompjit__folder_open(store->path, true);
@@ -28,7 +28,7 @@ static int open_locks(const ompjit__store *store)
     return fd;
 }
 
-/* 0, or what fcntl says. */
+/* Sets a lock. Returns 0 or an errno. */
 static int try_lock(int fd, const uint8_t digest[OMPJIT__DIGEST], short type)
 {
     uint64_t at;
@@ -44,15 +44,15 @@ static int try_lock(int fd, const uint8_t digest[OMPJIT__DIGEST], short type)
     return result ? errno : 0;
 }
 
-/* Milliseconds, of which there are less than 1000. */
+/* Sleeps for less than 1000 milliseconds. */
 static void rest(unsigned ms)
 {
     struct timespec t = {.tv_nsec = (long)ms * 1000000};
     nanosleep(&t, NULL);
 }
 
-/* There is no way to be woken by another process, so it looks again after 1, 2,
- * 4 up to 16 ms. */
+/* Polls after 1, 2, 4, 8 and then each 16 ms: another process cannot wake this
+ * one, and a blocking lock has no time limit. */
 void ompjit__claim_begin(const ompjit__store *store,
                           const uint8_t digest[OMPJIT__DIGEST],
                           unsigned limit_ms, ompjit__claim *out)
@@ -76,8 +76,8 @@ void ompjit__claim_begin(const ompjit__store *store,
         ompjit__claim_end(out);
 }
 
-/* Also for a child of fork that has the descriptor: unlocking ends the right
- * for both, closing would not. */
+/* Unlocks before it closes: a child of fork may have a copy of the descriptor,
+ * which would keep the lock. */
 void ompjit__claim_end(ompjit__claim *claim)
 {
     struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};

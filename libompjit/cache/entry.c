@@ -6,13 +6,14 @@
  *             of the header itself
  *   body      the key's text, then the payload
  *
- * Numbers are this machine's: an entry of another is foreign by its magic.
+ * Numbers are in this machine's byte order. The magic is wrong for an entry of
+ * another order.
  */
 #include <string.h>
 
 #include "cache/cache.h"
 
-/* It is written as it lies in memory, at the file's begin. */
+/* The file begins with this struct as it lies in memory. */
 struct header {
     uint64_t magic;
     uint32_t format, header_size;

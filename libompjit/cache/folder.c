@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The cache's folder, and the 256 in it. They are opened anew each time: a
- * descriptor that is kept may be another file's after somebody has closed all.
- * No link is followed, and nothing that others may write is trusted.
+ * The cache's folder, and the 256 shards in it. They are opened for each use:
+ * if the application closes all descriptors, a kept number may become another
+ * file's. The folders themselves must not be links, and those that others may
+ * write are not used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ char *ompjit__folder_default(void)
                                 : NULL;
 }
 
-/* Makes what of the path is missing. */
+/* Makes the folders of the path that are missing. */
 static bool make_path(const char *path)
 {
     char *p = ompjit__strdup(path);
@@ -39,7 +40,7 @@ static bool make_path(const char *path)
     for (char *s = good ? p + 1 : NULL; good && (s = strchr(s, '/')); s++) {
         *s = 0;
         good = !mkdir(p, 0700) || errno == EEXIST || errno == EROFS ||
-               errno == EACCES; /* it may be there all the same */
+               errno == EACCES; /* the folder may exist nevertheless */
         *s = '/';
     }
     good = good && (!mkdir(p, 0700) || errno == EEXIST);
@@ -47,8 +48,8 @@ static bool make_path(const char *path)
     return good;
 }
 
-/* The descriptor, or -1 and it is closed: others own the folder or may write
- * there. */
+/* Returns the descriptor. If others own the folder or may write there, closes
+ * it and returns -1. */
 static int ours_alone(int fd)
 {
     struct stat s;
@@ -60,7 +61,8 @@ static int ours_alone(int fd)
     return -1;
 }
 
-/* The text that backup programs look for (bford.info/cachedir). */
+/* Writes the file that tells backup programs to skip the folder
+ * (bford.info/cachedir). */
 static void tag(int root)
 {
     static const char text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -77,7 +79,7 @@ static void tag(int root)
     close(fd);
 }
 
-/* The tag is written by whoever makes the folder. */
+/* The process that makes the folder also writes the tag. */
 int ompjit__folder_open(const char *path, bool make)
 {
     int fd = open(path, FLAGS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Keys: what an entry depends on, written out, so that it can be shown and
- * compared, and digested.
+ * Keys: everything that an entry depends on as text, which can be shown and
+ * compared, and its digest.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "cache/cache.h"
 #include "libompjit/cache/sources.h"
 
-/* The library's own sources are told by their digest, which changes before
- * anybody changes its version. */
+/* The library is named by its version and a digest of its sources, since
+ * sources change without a new version. */
 void ompjit__key_begin(ompjit__key *key, const char *kind)
 {
     *key = (ompjit__key){0};
@@ -19,7 +19,7 @@ void ompjit__key_begin(ompjit__key *key, const char *kind)
                        ompjit_version(), OMPJIT__SOURCES, OMPJIT_CONFIG_LLVM);
 }
 
-/* "name HEX", a digest of something that is too long for the text. */
+/* Adds "name HEX", the digest of something that is too long for the text. */
 void ompjit__key_digest(ompjit__key *key, const char *name,
                         const uint8_t digest[OMPJIT__DIGEST])
 {

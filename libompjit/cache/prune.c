@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * How much a store holds, and less of it. Nobody keeps a sum, which killed
- * processes would falsify: the folders are looked at. All of them only when
- * one, of which digests make it likely that it is like the others, suggests
- * that the limit is passed.
+ * Lists a store's entries, measures its size and prunes it. There is no stored
+ * sum, which killed processes would falsify: the size is read from the folders.
+ * Digests spread entries evenly over the 256 folders, so one folder gives an
+ * estimate, and all are read only if that is above the limit.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,7 +42,8 @@ static bool digest_of(unsigned shard, const char *name,
     return true;
 }
 
-/* Nobody writes for an hour; a time in the future says nothing. */
+/* Is it a temporary file of a process that was killed? No write takes an hour.
+ * Times up to an hour in the future may come from another machine's clock. */
 static bool is_litter(const char *name, const struct stat *s)
 {
     enum { HOUR = 3600 };
@@ -50,8 +51,7 @@ static bool is_litter(const char *name, const struct stat *s)
     return !strncmp(name, "tmp-", 4) && (age > HOUR || age < -HOUR);
 }
 
-/* Removes what processes that were killed have left behind, since it sees it.
- */
+/* Also removes temporary files that killed processes have left behind. */
 void ompjit__store_list_shard(int root, unsigned shard, ompjit__buf *items)
 {
     int fd = ompjit__folder_shard(root, shard, false);
@@ -92,7 +92,7 @@ ompjit__item *ompjit__store_list(const ompjit__store *store, size_t *n)
 
 /* ----------------------------------------------------------------- prune */
 
-/* For qsort: those used longest ago first. */
+/* For qsort: entries that were used longest ago come first. */
 static int by_use(const void *a, const void *b)
 {
     int64_t x = ((const ompjit__item *)a)->used;
@@ -100,8 +100,8 @@ static int by_use(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* If the clock was ahead once, entries that were used then would seem to be the
- * latest for ever: it goes first. */
+/* Entries with a time in the future count as the oldest. If the clock was ahead
+ * once, they would otherwise be the latest for ever. */
 static void judge_times(ompjit__item *items, size_t n)
 {
     enum { MINUTE = 60 };
@@ -149,8 +149,9 @@ static uint64_t estimate(const ompjit__store *store, unsigned shard)
     return total * OMPJIT__SHARDS;
 }
 
-/* After a process's first entry, and each time it has written 1/64 of what
- * there may be. Evicted entries leave room for a while. */
+/* Checks the size after a process's first entry, and each time it has written
+ * 1/64 of the limit. Prunes to 90 % of the limit, which leaves room for a
+ * while. */
 void ompjit__store_watch(ompjit__store *store,
                          const uint8_t digest[OMPJIT__DIGEST])
 {

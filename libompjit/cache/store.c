@@ -2,8 +2,8 @@
  *
  * Entries as files: FOLDER/ab/cdef..., named by their digests. A file is
  * written under a name of its own and renamed, so that readers see all of it or
- * nothing. Any failure is a miss. Files are not synced, which takes
- * milliseconds: what a machine's crash leaves of one fails its digests.
+ * nothing. Any failure is a miss. Files are not synced, which would take
+ * milliseconds: after a machine's crash an incomplete file fails its digests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +41,8 @@ static int shard_of(const ompjit__store *store,
 
 /* ------------------------------------------------------------------ read */
 
-/* The time of the last change is that of the last use; it is set anew when it
- * is an hour old, or in the future. */
+/* A file's modification time is that of its last use. It is set again if it is
+ * an hour old, or in the future. */
 static void touch(int fd, const struct stat *s)
 {
     enum { HOUR = 3600 };
@@ -51,8 +51,8 @@ static void touch(int fd, const struct stat *s)
         futimens(fd, NULL);
 }
 
-/* Reads exactly `size` bytes, and puts a NUL behind them. False: fewer are
- * there, or no memory. */
+/* Reads exactly `size` bytes, and puts a NUL behind them. False: the file has
+ * fewer, or memory ran out. */
 static bool read_all(int fd, size_t size, ompjit__buf *out)
 {
     char *data = malloc(size + 1);
@@ -74,8 +74,8 @@ static bool read_all(int fd, size_t size, ompjit__buf *out)
     return true;
 }
 
-/* A file that others own or may write is not read, nor one that is too small or
- * too large for an entry. `use`: notes the time. */
+/* Does not read a file that others own or may write, nor one that is too small
+ * or too large for an entry. `use`: notes the time. */
 static bool read_file(int fd, bool use, ompjit__buf *out)
 {
     enum { MAX_SIZE = 1 << 30 };
@@ -122,8 +122,8 @@ bool ompjit__store_peek(const ompjit__store *store,
 
 /* ----------------------------------------------------------------- write */
 
-/* A name that nobody else has, in this process, on this machine or on another
- * that shares the folder: O_EXCL decides. */
+/* Makes a file with a name of its own, also among processes of other machines
+ * that share the folder: O_EXCL decides. */
 static int make_temporary(int shard, char name[64])
 {
     for (int i = 0; i < 16; i++) {
@@ -140,7 +140,7 @@ static int make_temporary(int shard, char name[64])
     return -1;
 }
 
-/* False: the disk is full, or another error; the file is then in part. */
+/* False: the disk is full, or another error; the file is then incomplete. */
 static bool write_all(int fd, const void *data, size_t size)
 {
     const char *at = data;
@@ -156,7 +156,8 @@ static bool write_all(int fd, const void *data, size_t size)
     return true;
 }
 
-/* Beyond this limit a write is a signal that ends the process. */
+/* Beyond the limit of RLIMIT_FSIZE a write raises SIGXFSZ, which would end the
+ * process. */
 static bool may_write(uint64_t size)
 {
     struct rlimit limit;
@@ -183,8 +184,8 @@ static bool publish(int shard, const char *name, const struct iovec *parts,
     return good;
 }
 
-/* A full cache still takes the entry, and prunes after that. One larger than
- * the limit is not written at all. */
+/* Writes the entry also to a full cache, and prunes after that. An entry larger
+ * than the limit is not written. */
 bool ompjit__store_write(ompjit__store *store,
                          const uint8_t digest[OMPJIT__DIGEST],
                          const struct iovec *parts, int n)
