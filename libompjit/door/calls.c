@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The runtime wing's requests to the compiler: they are packed, carried out by
- * a worker or in this process, and their results read. serve/session.c is the
- * other side, and reads and writes in the same order.
+ * The runtime wing's requests to the compiler. The first half of the file
+ * carries a request out, by a worker or in this process; then follows a
+ * function for each kind of request, which packs the arguments and reads the
+ * results. serve/session.c is the other side, and reads and writes in the same
+ * order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,8 @@
 
 /* ---------------------------------------------------------------- requests */
 
-/* A worker may have been started before they were set. */
+/* Packs the environment variables that the compiler reads: a worker may have
+ * been started before they were set. */
 static void pack_environment(ompjit__buf *out)
 {
     const char *value;
@@ -26,8 +29,8 @@ static void pack_environment(ompjit__buf *out)
 #include "core/environment.def"
 }
 
-/* The current folder, which relative names in options are meant from
- * (-Iinclude). A worker goes there. */
+/* Packs the current folder, to which relative names in options refer
+ * (-Iinclude). A worker changes to it. */
 static void pack_folder(ompjit__buf *out)
 {
     char *folder = getcwd(NULL, 0);
@@ -65,8 +68,8 @@ static void ask_end(ompjit__ask *ask)
 
 /* -------------------------------------------------------------- carry out */
 
-/* One request to the compiler that w is, wherever it works. In this process
- * nothing is lost but where the compiler wing cannot be loaded. */
+/* Has the compiler carry one request out, in its process or in this one. LOST
+ * in this process: the compiler wing cannot be loaded. */
 static ompjit__outcome exchange(ompjit__worker *w, ompjit__ask *ask,
                                 const ompjit__buf *request)
 {
@@ -81,7 +84,7 @@ static ompjit__outcome exchange(ompjit__worker *w, ompjit__ask *ask,
     return ask->state == OMPJIT__ASK_OPEN ? OMPJIT__LOST : OMPJIT__ASKED;
 }
 
-/* Hands over the unit that the worker does not know. */
+/* Sends the unit that the worker does not know. */
 static ompjit__outcome hand_over(ompjit__worker *w, ompjit__ask *ask)
 {
     ompjit__ask keep;
@@ -99,7 +102,7 @@ static ompjit__outcome hand_over(ompjit__worker *w, ompjit__ask *ask)
     return outcome;
 }
 
-/* Asks, and where the unit was missing hands it over and asks once more. */
+/* Asks; if the worker does not know the unit, sends it and asks once more. */
 static ompjit__outcome carry_out(ompjit__worker *w, ompjit__ask *ask)
 {
     ompjit__outcome outcome = exchange(w, ask, &ask->request);
@@ -109,7 +112,7 @@ static ompjit__outcome carry_out(ompjit__worker *w, ompjit__ask *ask)
     return outcome ? outcome : exchange(w, ask, &ask->request);
 }
 
-/* The stage that an error of a request is about. */
+/* The stage that an error of the request names. */
 static ompjit_stage stage_of(const ompjit__ask *ask)
 {
     bool builds = ask->op == OMPJIT__OP_BUILD || ask->op == OMPJIT__OP_HALF;
@@ -148,19 +151,18 @@ static ompjit_status take_results(ompjit__ask *ask, ompjit_error *err)
                         "the compiler's reply ends too early");
 }
 
-/* Results that do not read. */
+/* The error of results that cannot be read. */
 static ompjit_status no_results(ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_API,
                         "the compiler's results do not read");
 }
 
-/* True: another compiler is to be asked. If a worker dies without a word,
- * nobody knows that the request is at fault: it is asked once more. One that
- * has not even said hello is not fit for this machine, and the next is no
- * worker. */
-static bool again(const ompjit__worker *w, const ompjit__ask *ask,
-                  unsigned tries)
+/* True: ask another compiler. If a worker dies without a word, the request need
+ * not be at fault: it is asked once more. If one dies before its hello, workers
+ * do not run on this machine, and the next compiler is in this process. */
+static bool ask_again(const ompjit__worker *w, const ompjit__ask *ask,
+                      unsigned tries)
 {
     if (atomic_load(&w->cancelled) || w->session)
         return false;
@@ -174,7 +176,7 @@ static bool again(const ompjit__worker *w, const ompjit__ask *ask,
     return !*ask->cause && !tries;
 }
 
-/* Asks whichever compiler is free. The request has all its arguments. */
+/* Asks any compiler that is free. The request has all its arguments. */
 static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
 {
     uint8_t unit[OMPJIT__DIGEST];
@@ -190,7 +192,7 @@ static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
             return status;
         ompjit__outcome outcome = carry_out(w, ask);
         bool lost = outcome == OMPJIT__LOST;
-        bool more = lost && again(w, ask, tries);
+        bool more = lost && ask_again(w, ask, tries);
         if (outcome && !more)
             status = failure(ask, w, outcome, err);
         ompjit__worker_give(w);
@@ -201,7 +203,7 @@ static ompjit_status ask_any(ompjit__ask *ask, ompjit_error *err)
     }
 }
 
-/* A service: nothing is told if it cannot be had. */
+/* Only a hint to the compiler: failures are ignored. */
 void ompjit__door_prepare(ompjit__compiler *compiler)
 {
     ompjit__ask ask = {.compiler = compiler,
@@ -229,7 +231,7 @@ struct ompjit__door_early {
     ompjit__worker *worker; /* NULL: it is lost, or was refused */
 };
 
-/* In the order of OP_EARLY_READ. */
+/* Packs the arguments of OP_EARLY_READ. */
 static void pack_early(const ompjit__door_early *early, ompjit__buf *out)
 {
     ompjit__pack_bytes(out, early->host->data, early->host->size);
@@ -237,8 +239,8 @@ static void pack_early(const ompjit__door_early *early, ompjit__buf *out)
     ompjit__pack_number(out, early->how);
 }
 
-/* Asks the compiler that holds it; true: it was done. The worker is given up
- * where it dies. */
+/* Asks the compiler that has the half. True: it succeeded. A worker that has
+ * died is given back. */
 static bool ask_holder(ompjit__door_early *early, ompjit__ask *ask)
 {
     ompjit_error err;
@@ -253,7 +255,7 @@ static bool ask_holder(ompjit__door_early *early, ompjit__ask *ask)
     return !outcome && !take_results(ask, &err);
 }
 
-/* The compiler stays this half's, and counts as busy, until early_free. */
+/* The compiler belongs to this half, and counts as busy, until early_free. */
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
                                             const char *name, unsigned how)
@@ -288,7 +290,7 @@ void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info)
     ask_end(&ask);
 }
 
-/* True also where the compiler is lost: the unit's own reading decides then. */
+/* Also true if the compiler is lost: reading the unit will decide then. */
 bool ompjit__door_early_agrees(ompjit__door_early *early,
                                const ompjit__buf *device)
 {
@@ -354,14 +356,15 @@ static void begin_unit_read(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__pack_number(&ask->request, early ? early->how : how);
 }
 
-/* By the compiler that has read the host half already, if it lives. */
+/* Asks the compiler that has read the host half already, if it lives, else any.
+ */
 static ompjit_status ask_for_unit(ompjit__ask *ask, ompjit__door_early *early,
                                   ompjit_error *err)
 {
     if (!early || !early->worker || ask->request.failed)
         return ask_any(ask, err);
     ompjit__outcome outcome = exchange(early->worker, ask, &ask->request);
-    bool more = outcome == OMPJIT__LOST && again(early->worker, ask, 0);
+    bool more = outcome == OMPJIT__LOST && ask_again(early->worker, ask, 0);
     ompjit_status status = OMPJIT_OK;
     if (outcome && !more)
         status = failure(ask, early->worker, outcome, err);
@@ -445,7 +448,8 @@ static void begin_build(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__spec_pack(spec, &ask->request);
 }
 
-/* The end of a request: the one that will most likely come next, or nothing. */
+/* Packs, as a request's last argument, the request that will most likely come
+ * next, or nothing. */
 static void pack_next(ompjit__ask *ask, const char *arch, ompjit_format format,
                       const ompjit__spec *spec)
 {
@@ -529,7 +533,7 @@ ompjit_status ompjit__door_cuda_check(ompjit__compiler *compiler,
     return status;
 }
 
-/* The unit's reason for NVRTC is clang's refusal, which `cuda->why` keeps. */
+/* cuda->why becomes clang's message, the reason why NVRTC compiles the unit. */
 ompjit_status ompjit__door_cuda_kernels(ompjit__compiler *compiler,
                                         struct ompjit__cuda *cuda,
                                         const char *clang, ompjit__unit *out,
@@ -622,8 +626,8 @@ ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
     return ask_for_text(&ask, out, err);
 }
 
-/* Result: enum ompjit__match, then the host half, the device half and the name of
- * the source. */
+/* Result: enum ompjit__match, then the host half, the device half and the name
+ * of the source. */
 ompjit_status ompjit__door_halves_match(ompjit__compiler *compiler,
                                         const ompjit__halves *in,
                                         ompjit__matched *out, ompjit_error *err)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The door between the runtime wing, which knows no LLVM, and the compiler
- * wing, which knows no device. A request is bytes, and so is its reply: the
+ * The interface between the runtime wing, which is not linked with LLVM, and
+ * the compiler wing, which knows no device. Requests and replies are bytes: the
  * compiler wing carries requests out in a process of its own, a worker, or in
- * this one. A process that takes all its code from the cache has neither.
+ * the application's. A process that takes all its code from the cache starts
+ * neither.
  */
 #ifndef OMPJIT_DOOR_H
 #define OMPJIT_DOOR_H
@@ -14,33 +15,37 @@
 #include "core/halves.h"
 #include "core/host_half.h"
 
-/* The kinds of requests. A request begins with its kind and the context's
- * settings (ask_begin in door/calls.c), the arguments follow; a reply has an
- * error, maybe OK, and the results. Both are in the order in which door/calls.c
- * packs and reads them, and serve/session.c reads and packs. Both wings are of
- * one build, so there are no versions. */
+/* The kinds of requests. A request has its kind, the context's settings
+ * (ask_begin in door/calls.c; PREPARE has none), and its arguments; a reply has
+ * an error, whose status may be OK, and the results. Arguments and results are
+ * in the order in which door/calls.c packs and reads them, and serve/session.c
+ * reads and packs. Both wings are of one build, so there are no versions. */
 enum ompjit__op {
-    OMPJIT__OP_PREPARE, /* make ready for a build; no reply */
-    OMPJIT__OP_UNIT_READ,      /* bitcode of both halves: a unit            */
-    OMPJIT__OP_UNIT_READ_CUDA, /* the same of a CUDA source, which has one  */
-    OMPJIT__OP_UNITS_JOIN,     /* units of several sources: a unit          */
-    OMPJIT__OP_EARLY_READ,     /* a host half, kept up to EARLY_FREE; these */
-    OMPJIT__OP_EARLY_INFO,     /* five go to one compiler                   */
-    OMPJIT__OP_EARLY_AGREES,
-    OMPJIT__OP_EARLY_NUMBERS,
+    OMPJIT__OP_PREPARE,        /* read the device runtime ahead; no reply   */
+    OMPJIT__OP_UNIT_READ,      /* bitcode of both halves -> a unit          */
+    OMPJIT__OP_UNIT_READ_CUDA, /* bitcode of a CUDA source -> a unit        */
+    OMPJIT__OP_UNITS_JOIN,     /* units of several sources -> a unit        */
+    /* These five go to one compiler, which keeps the host half until the last:
+     */
+    OMPJIT__OP_EARLY_READ,     /* bitcode of a host half                    */
+    OMPJIT__OP_EARLY_INFO,     /* -> what the device half reads of it       */
+    OMPJIT__OP_EARLY_AGREES,   /* a device half -> has it the same regions? */
+    OMPJIT__OP_EARLY_NUMBERS,  /* -> as INFO, with all numbers of lambdas   */
     OMPJIT__OP_EARLY_FREE,
-    OMPJIT__OP_UNIT_KEEP, /* a unit that requests name by its identity */
-    OMPJIT__OP_BUILD,     /* a unit and a spec: an image               */
-    OMPJIT__OP_HALF,      /* a unit: its host half, compiled, or a part */
-    OMPJIT__OP_CUDA_CHECK,
-    OMPJIT__OP_CUDA_KERNELS, /* a CUDA source that NVRTC alone takes: a unit */
-    OMPJIT__OP_CUDA_HEADER,
-    OMPJIT__OP_OBJECT_LINE,
-    OMPJIT__OP_HOST_CPU,
-    OMPJIT__OP_PRINT_IR,
-    OMPJIT__OP_HALF_REPAIR, /* a host half's bitcode, corrected */
-    OMPJIT__OP_HALVES_MATCH,
-    OMPJIT__OP_SIGNATURES, /* a host half: its functions               */
+    OMPJIT__OP_UNIT_KEEP,      /* a unit, which later requests only name    */
+    OMPJIT__OP_BUILD,          /* a unit and a spec -> an image             */
+    OMPJIT__OP_HALF,           /* a unit -> its host half as an object, or a
+                                  part of it                                */
+    OMPJIT__OP_CUDA_CHECK,     /* a CUDA source -> does NVRTC compile it?   */
+    OMPJIT__OP_CUDA_KERNELS,   /* a CUDA source that only NVRTC compiles -> a
+                                  unit                                      */
+    OMPJIT__OP_CUDA_HEADER,    /* -> the text of runtime-bc/cuda.h          */
+    OMPJIT__OP_OBJECT_LINE,    /* an address in an object -> its source line */
+    OMPJIT__OP_HOST_CPU,       /* -> the CPU's name in LLVM                 */
+    OMPJIT__OP_PRINT_IR,       /* bitcode -> text                           */
+    OMPJIT__OP_HALF_REPAIR,    /* a host half's bitcode -> it, corrected    */
+    OMPJIT__OP_HALVES_MATCH,   /* two halves -> are they of one source?    */
+    OMPJIT__OP_SIGNATURES,     /* a host half -> its functions' signatures  */
     OMPJIT__OP_COUNT
 };
 
@@ -48,13 +53,14 @@ enum ompjit__op {
 enum ompjit__frame {
     OMPJIT__FRAME_HELLO,     /* a worker's first: its OMPJIT__SOURCES       */
     OMPJIT__FRAME_LOG,       /* a message for the log                       */
-    OMPJIT__FRAME_STAGE,     /* a stage, its start and its end, numbers     */
-    OMPJIT__FRAME_NEED_UNIT, /* instead of a reply: OP_UNIT_KEEP, then again */
+    OMPJIT__FRAME_STAGE,     /* a stage has ended: its number, start, end   */
+    OMPJIT__FRAME_NEED_UNIT, /* instead of a reply: the unit is not known;
+                                send OP_UNIT_KEEP and the request again     */
     OMPJIT__FRAME_REPLY,     /* an error, maybe OK, and the results         */
     OMPJIT__FRAME_LAST,      /* a reply, after which the worker ends        */
     OMPJIT__FRAME_DYING      /* a worker's last: the cause, a text          */
 };
-/* Takes a frame. `bytes` are the caller's, followed by a NUL. */
+/* Receives a frame. `bytes` are valid during the call and followed by a NUL. */
 typedef void ompjit__tell_fn(void *data, enum ompjit__frame kind,
                           const void *bytes, size_t size);
 
@@ -65,8 +71,8 @@ typedef struct ompjit__frame_head {
     uint64_t size; /* of what follows */
 } ompjit__frame_head;
 
-/* The compiler in this process: what it keeps between requests. One thread at a
- * time. */
+/* The state that a compiler keeps between requests, such as the units that it
+ * knows. One thread at a time. */
 typedef struct ompjit__session ompjit__session;
 
 /* An LLJIT for objects that the plain linker does not take. */
@@ -74,10 +80,9 @@ typedef struct ompjit__orc ompjit__orc;
 /* The address of a name that the objects lack; NULL: not known. */
 typedef void *ompjit__orc_find(void *data, const char *name);
 
-/* The services that the compiler wing has of the process it is loaded into:
+/* Functions of the runtime wing that the compiler wing calls: those of
  * device/engine/fault.h. */
 typedef struct ompjit__services {
-    /* The functions of that header. */
     bool (*fault_guard)(void (*f)(void *arg), void *arg, char *text,
                         size_t size);
     void (*fault_hold)(void);
@@ -90,7 +95,8 @@ typedef struct ompjit__services {
 /* The compiler wing's table of operations. */
 typedef struct ompjit__door {
     const char *sources; /* OMPJIT__SOURCES, the same in both wings */
-    /* Once, before anything else that LLVM is guarded in. */
+    /* Hands over the services. Called once, before any call that guards LLVM.
+     */
     void (*attach)(const ompjit__services *services);
     /* serve/ */
     ompjit__session *(*session_new)(void); /* NULL: no memory */
@@ -98,8 +104,9 @@ typedef struct ompjit__door {
     /* Carries out a request; `tell` gets all frames, the reply last. */
     void (*serve)(ompjit__session *session, const void *request, size_t size,
                   ompjit__tell_fn *tell, void *data);
-    /* A worker's life: serves what comes through the socket until it is closed,
-     * and dies when the other end of the pipe `life` is. Does not return. */
+    /* The main loop of a worker: serves requests from the socket until it is
+     * closed, and dies when the other end of the pipe `life` is closed. Does
+     * not return. */
     void (*work)(int socket, int life);
     /* backend/host/orc.c: in the application's process always. One thread at a
      * time for each; loader/jit.c locks. */
@@ -116,8 +123,8 @@ typedef struct ompjit__door {
 
 /* ------------------------------------------------------- loading: load.c */
 
-/* Offers the process's services to the compiler wing, for guards; `services`
- * must stay. Once, or always the same. */
+/* Sets the services that the compiler wing gets when it is loaded. `services`
+ * stays valid. Only the first call counts. */
 void ompjit__door_offer(const ompjit__services *services);
 /* The table, in this process; loaded when first asked for. UNAVAILABLE where
  * the library cannot be loaded. Any thread. */
@@ -131,25 +138,25 @@ char *ompjit__compiler_program(void);
 
 /* ------------------------------------------- the pool of compilers: pool.c */
 
-/* A context begins, or ends: with the last of them all workers do. Each hold is
- * followed by one release, when nothing is asked for the context any more. */
+/* Counts contexts. With the last release all workers end. A context releases
+ * when none of its requests is under way any more. */
 void ompjit__door_hold(void);
 void ompjit__door_release(void);
-/* Ends what workers do for this context: the calls return ABORTED. Counts in
- * `cancels`, for those who wait for something else. Any thread. */
+/* Ends the workers that work for this context: their calls return ABORTED. Also
+ * increments compiler->cancels, by which waiting threads see it. Any thread. */
 void ompjit__door_cancel(ompjit__compiler *compiler);
 
 /* --------------------------------------------------------- calls: calls.c */
 
-/* All are for any thread, and block it: until a compiler is free, and until the
- * reply has come. If a worker dies of what it is given, they return IR or
- * COMPILE errors; if a stage takes longer than the limit, TIMEOUT; if the
- * context's compiles are cancelled, ABORTED. `out` is set on success only, and
- * the caller's to free. The compiler's log and stage_done are called meanwhile,
- * by the calling thread, without a lock. */
+/* Any thread may call these functions. They block until a compiler is free, and
+ * then until the reply has come. If a worker dies of the request, they return
+ * an IR or COMPILE error; if a stage takes longer than the limit, TIMEOUT; if
+ * the context's compiles are cancelled, ABORTED. `out` is set on success only,
+ * and the caller frees it. The calling thread calls the compiler's log and
+ * stage_done meanwhile, without a lock. */
 
-/* Something will be built soon: an idle worker, or a new one where there may be
- * more, reads the device runtime. Does not wait for one. */
+/* Tells that something will be built soon: an idle worker, or a new one if the
+ * limit allows it, reads the device runtime. Does not wait for a busy one. */
 void ompjit__door_prepare(ompjit__compiler *compiler);
 
 /* A host half that is read while the device half is still being compiled. It
@@ -182,9 +189,9 @@ ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,
                                       const ompjit__unit *units, unsigned n,
                                       const char *name, unsigned opt_level,
                                       ompjit__unit *out, ompjit_error *err);
-/* As ompjit__build of backend/backend.h. A worker begins spec->next meanwhile, in
- * a copy of its process (serve/ahead.c), and has the image ready when it is asked
- * for. */
+/* As ompjit__build of backend/backend.h. A worker begins spec->next meanwhile,
+ * in a copy of its process (serve/ahead.c), and has the image ready when it is
+ * asked for. */
 ompjit_status ompjit__door_build(ompjit__compiler *compiler,
                                  const ompjit__unit *unit, const char *arch,
                                  ompjit_format format, const ompjit__spec *spec,
@@ -196,8 +203,8 @@ typedef struct ompjit__image_order {
     ompjit__spec spec;
 } ompjit__image_order;
 /* A unit's host half as an object for this CPU. `divide`: it may be the core
- * alone, whose parts are asked for when they are called. `next`: the image of the
- * unit that will most likely be asked for behind it, or NULL. */
+ * alone, whose parts are asked for when they are called. `next`: the image of
+ * the unit that will most likely be asked for behind it, or NULL. */
 ompjit_status ompjit__door_half(ompjit__compiler *compiler,
                                 const ompjit__unit *unit, bool divide,
                                 const ompjit__image_order *next,
@@ -239,7 +246,8 @@ ompjit_status ompjit__door_halves_match(ompjit__compiler *compiler,
                                         const ompjit__halves *in,
                                         ompjit__matched *out,
                                         ompjit_error *err);
-/* As ompjit__half_repair of passes/hosthalf/hosthalf.h; `out` is empty before. */
+/* As ompjit__half_repair of passes/hosthalf/hosthalf.h; `out` is empty before.
+ */
 ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
                                        const ompjit__halves *in,
                                        ompjit__buf *out, ompjit_error *err);

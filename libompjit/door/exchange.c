@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Talks to a worker by its socket: a request goes one way, frames come the
- * other. The worker may die, stop or be stopped at any byte, so nothing here
- * blocks but poll, whose time is what the stage has left.
+ * Talks to a worker by its socket: sends requests and receives frames. The
+ * worker may die, stop or be stopped at any byte, so only poll blocks here, for
+ * the time that the stage has left.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 enum { START_LIMIT = 60000 }; /* milliseconds for a worker's hello */
 
-/* When the stage that goes on must be over; UINT64_MAX: it has any time. */
+/* The time by which the current stage must be over; UINT64_MAX: no limit. */
 static uint64_t deadline(const ompjit__worker *w, const ompjit__ask *ask)
 {
     if (!w->greeted)
@@ -26,7 +26,7 @@ static uint64_t deadline(const ompjit__worker *w, const ompjit__ask *ask)
     return limit ? ask->since + OMPJIT__MS(limit) : UINT64_MAX;
 }
 
-/* Until the socket can be read or written. */
+/* Waits until the socket can be read or written. ASKED: it can. */
 static ompjit__outcome await(const ompjit__worker *w, const ompjit__ask *ask,
                              short events)
 {
@@ -50,8 +50,8 @@ static bool would_block(void)
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/* ASKED: all of it is sent. A worker that stops reading is given up with its
- * stage's time. */
+/* Sends all bytes. ASKED: they are sent. LATE: the worker did not read them
+ * within its stage's limit. */
 static ompjit__outcome send_all(const ompjit__worker *w, const ompjit__ask *ask,
                                 const void *data, size_t size)
 {
@@ -71,7 +71,7 @@ static ompjit__outcome send_all(const ompjit__worker *w, const ompjit__ask *ask,
     return outcome;
 }
 
-/* The same for bytes that come; an end before them is LOST. */
+/* Receives `size` bytes. LOST: the socket was closed before. */
 static ompjit__outcome receive_all(const ompjit__worker *w,
                                    const ompjit__ask *ask, void *data,
                                    size_t size)
@@ -116,7 +116,7 @@ static void tell_cause(ompjit__ask *ask, const void *bytes, size_t size)
     ask->cause[size] = 0;
 }
 
-/* In the thread that has asked, without a lock. */
+/* Called in the thread that has asked, without a lock. */
 void ompjit__ask_tell(void *data, enum ompjit__frame kind, const void *bytes,
                       size_t size)
 {
@@ -147,8 +147,8 @@ void ompjit__ask_tell(void *data, enum ompjit__frame kind, const void *bytes,
     }
 }
 
-/* The first frame of a worker is its hello, or that it dies. With a hello and
- * with the end of a stage the time limit begins anew. */
+/* Receives one frame. A worker's first is HELLO or DYING. The time limit starts
+ * again with a HELLO and with the end of a stage. */
 static ompjit__outcome receive_frame(ompjit__worker *w, ompjit__ask *ask)
 {
     ompjit__frame_head head;
@@ -187,7 +187,7 @@ ompjit__outcome ompjit__worker_exchange(ompjit__worker *w, ompjit__ask *ask,
     ompjit__outcome outcome = send_all(w, ask, &head, sizeof head);
     if (!outcome)
         outcome = send_all(w, ask, request->data, request->size);
-    /* One that dies of a request may not have read all of it. */
+    /* If the worker died while it was sent to, its last frame may be there. */
     bool sent = outcome != OMPJIT__LATE;
     outcome = sent ? OMPJIT__ASKED : outcome;
     while (!outcome && ask->state == OMPJIT__ASK_OPEN)
@@ -196,15 +196,15 @@ ompjit__outcome ompjit__worker_exchange(ompjit__worker *w, ompjit__ask *ask,
     return outcome;
 }
 
-/* The worker is an idle one of the caller's. A request that is too long to be a
- * service is not sent. */
+/* The caller has taken the worker from the pool, idle. Does not send a request
+ * that is longer than the buffer, since it is only a hint. */
 bool ompjit__worker_post(ompjit__worker *w, const ompjit__buf *request)
 {
     char head_and_request[256];
     ompjit__frame_head head = {.size = request->size};
     size_t size = sizeof head + request->size;
     if (size > sizeof head_and_request)
-        return true; /* it is a service, not an order */
+        return true;
     memcpy(head_and_request, &head, sizeof head);
     memcpy(head_and_request + sizeof head, request->data, request->size);
     /* It is small, and an idle worker's buffer is empty: a part would be an

@@ -25,10 +25,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Written once, under the lock; read without. */
 static const ompjit__door *_Atomic loaded;
 
-static const ompjit__services *offered; /* NULL: not yet, or attached */
+/* Services that the compiler wing has still to get; NULL: none. */
+static const ompjit__services *offered;
 
-/* A program that the shell has found is known to the dynamic linker by its name
- * alone; the kernel has its path. */
+/* The dynamic linker knows a program that the shell has found by its name
+ * alone; the kernel has its path (AT_EXECFN). */
 char *ompjit__own_folder(void)
 {
     Dl_info info;
@@ -43,7 +44,7 @@ char *ompjit__own_folder(void)
     return path;
 }
 
-/* NULL: it is not there, or does not load; the cause is appended. */
+/* NULL: the library is missing or does not load; appends the cause. */
 static void *load_from(const char *folder, ompjit__buf *causes)
 {
     char *path = ompjit__format("%s%s", folder, LIBRARY);
@@ -54,7 +55,7 @@ static void *load_from(const char *folder, ompjit__buf *causes)
     return handle;
 }
 
-/* The first that loads, with the causes of those before it. */
+/* Returns the first library that loads; appends the causes of failures. */
 static void *load_any(ompjit__buf *causes)
 {
     static const char *const beside[] = {"", OMPJIT_CONFIG_BIN_TO_LIB "/",
@@ -101,7 +102,8 @@ static ompjit_status find_table(const ompjit__door **out, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Under the lock. */
+/* Hands the services to the compiler wing when both are there. Under the lock.
+ */
 static void attach(const ompjit__door *door)
 {
     if (door && offered)
@@ -110,7 +112,6 @@ static void attach(const ompjit__door *door)
         offered = NULL;
 }
 
-/* Only the first offer counts. */
 void ompjit__door_offer(const ompjit__services *services)
 {
     static bool done;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The process's compilers. All contexts share them: a worker that is idle takes
- * the next request, best one about the unit that it knows. No more of them work
- * at the same time than there are processors. They end with the last context.
- * In a forked child there are none of the parent's.
+ * The process's compilers. All contexts share them: an idle one takes the next
+ * request, preferably one about the unit that it knows. No more of them work at
+ * the same time than there are processors (two at least). They end with the
+ * last context. A forked child forgets the parent's workers.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,11 +15,12 @@
 #include "door/worker.h"
 
 static struct {
-    pthread_mutex_t lock;    /* of all this; for moments, and over a fork */
+    pthread_mutex_t lock;    /* of all fields; held briefly, and over fork */
     pthread_cond_t one_idle; /* one more may work, or some were cancelled */
-    ompjit__worker *all;     /* those used last first                     */
-    unsigned busy, most;     /* at work; that may be, 0: not yet counted  */
-    unsigned contexts;       /* holds of ompjit__door_hold                */
+    ompjit__worker *all;     /* list, the last used first                 */
+    unsigned busy;           /* number of compilers at work               */
+    unsigned most;           /* that may work; 0: not determined yet      */
+    unsigned contexts;       /* calls of ompjit__door_hold, less releases */
     bool watches_fork;
     uint64_t failed; /* when a worker could not be started; 0: never */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -27,7 +28,7 @@ static struct {
 
 /* -------------------------------------------------------------------- fork */
 
-/* fork() takes the pool's lock, so that the child finds a pool that is whole.
+/* Holds the pool's lock over a fork, so that the child finds a consistent pool.
  */
 static void before_fork(void)
 {
@@ -39,7 +40,8 @@ static void after_fork(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* Workers are the parent's. Sessions that another thread was in are lost. */
+/* Drops the workers, which are the parent's, and the sessions in use, since
+ * their threads are not in the child. */
 static void in_child(void)
 {
     ompjit__worker *all = pool.all;
@@ -64,7 +66,7 @@ static void in_child(void)
 
 /* ------------------------------------------------------------------- list */
 
-/* Under the lock, as all that follow up to `take`. */
+/* The caller holds the lock, also for the functions up to `obtain`. */
 static void unlink_worker(ompjit__worker *w)
 {
     ompjit__worker **at = &pool.all;
@@ -80,7 +82,7 @@ static void put_first(ompjit__worker *w)
     pool.all = w;
 }
 
-/* An idle worker has nothing to say: what can be read is its end. */
+/* An idle worker sends nothing: a read of 0 bytes is its end. */
 static bool has_ended(const ompjit__worker *w)
 {
     char byte;
@@ -89,7 +91,8 @@ static bool has_ended(const ompjit__worker *w)
     return !recv(w->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* It is in no list, and nobody uses it. Closing its socket ends a worker. */
+/* Ends a compiler that is in no list and not in use. Closing its socket ends a
+ * worker. */
 static void end(ompjit__worker *w)
 {
     const ompjit__door *door;
@@ -99,7 +102,7 @@ static void end(ompjit__worker *w)
     free(w);
 }
 
-/* Workers that the kernel has killed, or that have ended themselves. */
+/* Drops workers that were killed or have ended. */
 static void drop_ended(void)
 {
     ompjit__worker **at = &pool.all;
@@ -120,7 +123,7 @@ static bool knows(const ompjit__worker *w, const uint8_t *unit)
     return unit && !memcmp(w->unit, unit, sizeof w->unit);
 }
 
-/* Any idle one of the kind; one that knows the unit is best. */
+/* An idle session or worker, preferably one that knows the unit; NULL: none. */
 static ompjit__worker *find_idle(bool in_process, const uint8_t *unit)
 {
     ompjit__worker *found = NULL;
@@ -133,16 +136,17 @@ static ompjit__worker *find_idle(bool in_process, const uint8_t *unit)
     return found;
 }
 
-/* How many may work at the same time. Two at least: one may belong to a host
- * half whose device half is still being compiled, and work for nobody
- * meanwhile. */
-static unsigned processors(void)
+/* The number of compilers that may work at the same time. Two at least: one may
+ * wait for a device half that is still being compiled, with the host half that
+ * it has read. */
+static unsigned most_at_work(void)
 {
     unsigned n = ompjit__processors();
     return n < 2 ? 2 : n;
 }
 
-/* A new one at work, which has no process or session yet. NULL: no memory. */
+/* Adds a compiler at work, which has no process or session yet. NULL: no
+ * memory. */
 static ompjit__worker *add(const ompjit__compiler *user)
 {
     ompjit__worker *w = calloc(1, sizeof *w);
@@ -161,8 +165,8 @@ static bool is_cancelled(const ompjit__ask *ask)
     return atomic_load(&ask->compiler->cancels) != ask->cancels;
 }
 
-/* Waits until another may work. False: it was cancelled first, and what woke it
- * may have been meant for the next. */
+/* Waits until one more may work. False: the request was cancelled first; it
+ * then passes the signal on, which may have been meant for another thread. */
 static bool await_turn(const ompjit__ask *ask)
 {
     while (pool.busy >= pool.most && !is_cancelled(ask))
@@ -173,7 +177,7 @@ static bool await_turn(const ompjit__ask *ask)
     return false;
 }
 
-/* An idle one, or one more; NULL: out of memory. */
+/* Takes an idle compiler, or adds one; NULL: out of memory. */
 static ompjit__worker *obtain(const ompjit__ask *ask, bool in_process,
                               const uint8_t *unit)
 {
@@ -189,14 +193,13 @@ static ompjit__worker *obtain(const ompjit__ask *ask, bool in_process,
 
 /* ------------------------------------------------------------ take, give */
 
-/* The ABORTED error. */
 static ompjit_status cancelled(ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_API,
                         "the compile was cancelled");
 }
 
-/* Loads the compiler wing into this process, if it is not there. */
+/* Gives w a session in this process; loads the compiler wing if need be. */
 static ompjit_status begin_session(ompjit__worker *w, ompjit_error *err)
 {
     const ompjit__door *door;
@@ -206,7 +209,7 @@ static ompjit_status begin_session(ompjit__worker *w, ompjit_error *err)
     return status;
 }
 
-/* For a while nobody tries again, as long as processes cannot be started. */
+/* Has a worker failed to start within the last seconds? */
 static bool workers_failed(void)
 {
     enum { SECONDS = 10 };
@@ -225,9 +228,8 @@ void ompjit__workers_fail(ompjit__compiler *compiler, const char *cause)
     ompjit__report(compiler, "the compiler runs in this process: %s", cause);
 }
 
-/* Gives a new one its process, or its session where it cannot have one. Without
- * the lock: starting a process takes milliseconds, and the program ompjitc is
- * waited for. */
+/* Gives a new compiler its process, or a session if that does not start.
+ * Without the lock, since starting a process takes milliseconds. */
 static ompjit_status begin(ompjit__compiler *compiler, ompjit__worker *w,
                            bool in_process, ompjit_error *err)
 {
@@ -248,18 +250,19 @@ static ompjit_status begin(ompjit__compiler *compiler, ompjit__worker *w,
     return begin_session(w, err);
 }
 
-/* Takes part of the pool, with its process or session; `wait`: until it can. */
+/* Takes a compiler with its process or session. `wait`: waits until one may
+ * work, else returns an error at once. */
 static ompjit_status take(const ompjit__ask *ask, const uint8_t *unit,
                           bool wait, ompjit__worker **out, ompjit_error *err)
 {
     bool in_process = ask->compiler->in_process || workers_failed();
     pthread_mutex_lock(&pool.lock);
     if (!pool.most)
-        pool.most = processors();
+        pool.most = most_at_work();
     bool may = wait ? await_turn(ask) : pool.busy < pool.most;
     ompjit__worker *w = may ? obtain(ask, in_process, unit) : NULL;
     pthread_mutex_unlock(&pool.lock);
-    if (!may) /* or, without waiting, all are busy */
+    if (!may) /* if it did not wait, all are busy: the error is not shown */
         return cancelled(err);
     if (!w)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -285,18 +288,17 @@ ompjit_status ompjit__worker_take(const ompjit__ask *ask, const uint8_t *unit,
     return take(ask, unit, true, out, err);
 }
 
-/* NULL: the caller goes on without. */
 ompjit__worker *ompjit__worker_take_idle(const ompjit__ask *ask)
 {
     ompjit__worker *w;
     return take(ask, NULL, false, &w, NULL) ? NULL : w;
 }
 
-/* Any thread, also one that has it since before a fork. */
+/* Any thread may call this, also one that took the compiler before a fork. */
 void ompjit__worker_give(ompjit__worker *w)
 {
     pthread_mutex_lock(&pool.lock);
-    pool.busy -= w->user != NULL; /* one of before a fork counts no more */
+    pool.busy -= w->user != NULL; /* in_child has counted lost ones down */
     w->user = NULL;
     unlink_worker(w);
     bool stays = !w->dead && !w->cancelled && pool.contexts;
@@ -338,8 +340,8 @@ void ompjit__door_release(void)
     }
 }
 
-/* Workers notice by their closed socket; sessions of this process go on to
- * their end, since nothing can stop them. */
+/* Threads that wait for a worker see that its socket is closed. Sessions of
+ * this process cannot be stopped and run to their end. */
 void ompjit__door_cancel(ompjit__compiler *compiler)
 {
     atomic_fetch_add(&compiler->cancels, 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Starts workers: the program ompjitc, which leaves its parent at once, so that
- * the application never has a child that it did not start. A worker is tied to
- * this process by a socket, whose end it sees when it is idle, and by a pipe
- * that carries nothing, by whose end the kernel kills it when it is not
+ * Starts workers: the program ompjitc, which forks and ends at once, so that
+ * the application never has a child that it did not start. A worker ends with
+ * this process: it has a socket, whose end it sees when it is idle, and a pipe
+ * without data, at whose end the kernel kills it when it is busy
  * (serve/worker.c).
  */
 #include <errno.h>
@@ -20,8 +20,8 @@
 
 extern char **environ;
 
-/* The descriptors that ompjitc is started with, and above which ours lie, so
- * that putting one in place never overwrites another. */
+/* SOCKET and LIFE are ompjitc's descriptors. Ours are LOWEST and above, so that
+ * dup2 to one of them never overwrites the other. */
 enum { SOCKET = 3, LIFE = 4, LOWEST = 5 };
 
 #define PROGRAM "ompjitc"
@@ -50,7 +50,7 @@ char *ompjit__compiler_program(void)
 
 /* ------------------------------------------------------------ descriptors */
 
-/* Leaves -1. */
+/* Closes the descriptor and sets it to -1. */
 static void close_fd(int *fd)
 {
     if (*fd >= 0)
@@ -69,7 +69,9 @@ static bool lift(int *fd)
     return high >= 0;
 }
 
-/* ours[], theirs[]: the socket and the pipe. */
+/* Makes a socket pair and a pipe: element 0 of each array is the socket, 1 the
+ * pipe's end. False: errno says why; the caller closes those that are not -1.
+ */
 static bool make_channels(int ours[2], int theirs[2])
 {
     int sockets[2], ends[2];
@@ -87,8 +89,7 @@ static bool make_channels(int ours[2], int theirs[2])
 
 /* ------------------------------------------------------------------- start */
 
-/* Standard input, output and error are /dev/null: a worker has no business
- * there. */
+/* Standard input, output and error of a worker are /dev/null. */
 static int add_actions(posix_spawn_file_actions_t *actions, const int theirs[2])
 {
     int rc = 0;
@@ -101,8 +102,8 @@ static int add_actions(posix_spawn_file_actions_t *actions, const int theirs[2])
               : posix_spawn_file_actions_adddup2(actions, theirs[1], LIFE);
 }
 
-/* An errno. The application's ignored and blocked signals are not the worker's.
- */
+/* Returns 0 or an errno. The worker does not inherit ignored and blocked
+ * signals. */
 static int spawn(const char *path, const int theirs[2], pid_t *pid)
 {
     char *const argv[] = {(char *)PROGRAM, NULL};
@@ -129,10 +130,10 @@ static int spawn(const char *path, const int theirs[2], pid_t *pid)
     return rc;
 }
 
-/* The program that was started ends at once, when it has become a worker or
- * failed to; its exit status is an errno. If the application ignores SIGCHLD,
- * or waits for every child, the status is lost, and the worker is believed to
- * be there. */
+/* Waits for the started program, which ends as soon as its fork has become a
+ * worker or has failed; its exit status is 0 or an errno. If the application
+ * ignores SIGCHLD or waits for every child, the status is lost, and counts as
+ * 0. */
 static int await_start(pid_t pid)
 {
     int status;

@@ -1,81 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Compilers that requests go to: workers, which are processes, or sessions of
- * the compiler wing in this process.
+ * The inside of the room: one compiler (a worker process, or a session of the
+ * compiler wing in this process), one request, and the functions of pool.c,
+ * process.c and exchange.c that calls.c uses.
  */
 #ifndef OMPJIT_DOOR_WORKER_H
 #define OMPJIT_DOOR_WORKER_H
 
 #include "door/door.h"
 
-/* One compiler. It is its user's alone while it has one, who may change all
- * fields but `next` without a lock; `next`, `user`, and `socket` when it is
- * set, are under the pool's. */
+/* One compiler. While `user` is set, the thread that took it may change all
+ * fields without a lock, except `next`, `user`, and the first setting of
+ * `socket`, which need the pool's lock. */
 typedef struct ompjit__worker {
     struct ompjit__worker *next;
     ompjit__session *session; /* of this process; NULL: a process of its own */
     int socket, life;         /* -1: none                                   */
     bool greeted;             /* it has said hello                          */
-    bool dead;                /* nothing more can be asked                  */
-    const ompjit__compiler *user; /* whom it works for; NULL: idle, or lost
-                                  by a fork                               */
+    bool dead;                /* it takes no more requests                  */
+    const ompjit__compiler *user; /* whose request it carries out; NULL:
+                                 idle, or lost by a fork                    */
     atomic_bool cancelled;    /* by ompjit__door_cancel                     */
-    uint8_t unit[OMPJIT__DIGEST]; /* the identity of its last one           */
+    uint8_t unit[OMPJIT__DIGEST]; /* identity of the unit of its last request */
 } ompjit__worker;
 
-/* A request and what becomes of it. */
+/* A request and its result. */
 typedef struct ompjit__ask {
     ompjit__compiler *compiler;
-    unsigned cancels;         /* of the compiler, when the request was made */
+    unsigned cancels;         /* compiler->cancels when it was made         */
     enum ompjit__op op;
     const ompjit__unit *unit; /* that it names; NULL: none                  */
-    ompjit__worker *worker;   /* that must carry it out; NULL: any          */
     ompjit__buf request, answer;
-    ompjit__reader results;   /* in the answer; set on success              */
-    /* While it is carried out, written by ompjit__ask_tell: */
+    ompjit__reader results;   /* of the results in `answer`; set on success */
+    /* Written by ompjit__ask_tell while it is carried out: */
     enum { OMPJIT__ASK_OPEN, OMPJIT__ASK_DONE, OMPJIT__ASK_NEEDS_UNIT } state;
     bool last;                /* the worker ends after it                   */
-    uint64_t since;           /* start of the stage                         */
-    char cause[256];          /* of the worker's death; "": not told        */
+    uint64_t since;           /* when the current stage began               */
+    char cause[256];          /* the worker's last words; "": none          */
 } ompjit__ask;
 
-/* Takes a frame for the request that `data` is. exchange.c */
+/* Receives a frame; `data` is the ompjit__ask. exchange.c */
 ompjit__tell_fn ompjit__ask_tell;
 
 /* The result of an exchange with a worker. */
 typedef enum ompjit__outcome {
-    OMPJIT__ASKED,     /* the state says how                              */
-    OMPJIT__LOST,      /* it died, or is no worker of this build           */
-    OMPJIT__LATE,      /* a stage took longer than it may                  */
+    OMPJIT__ASKED,     /* carried out; ask->state says how                 */
+    OMPJIT__LOST,      /* the worker died, or is of another build          */
+    OMPJIT__LATE,      /* a stage took longer than the limit               */
 } ompjit__outcome;
-/* Sends the request, takes frames until its end, and marks the worker dead
- * where it can take no other. `request` is the ask's own, or its unit.
- * exchange.c */
+/* Sends `request`, which is the ask's own or the one with its unit, and
+ * receives frames until its end. Marks the worker dead if it can take no other
+ * request. exchange.c */
 ompjit__outcome ompjit__worker_exchange(ompjit__worker *worker,
                                       ompjit__ask *ask,
                                       const ompjit__buf *request);
-/* Sends a request that has no reply. False: the worker is dead. */
+/* Sends a short request that has no reply. False: the worker is dead.
+ * exchange.c */
 bool ompjit__worker_post(ompjit__worker *worker, const ompjit__buf *request);
 
-/* Starts a worker's process. False: that cannot be, for the reason. process.c
- */
+/* Starts a worker's process. False: it does not start, and `cause` says why.
+ * process.c */
 bool ompjit__worker_start(ompjit__worker *worker, ompjit__buf *cause);
-/* Closes what leads to it. It ends by that. process.c */
+/* Closes the worker's socket and pipe, which ends it. process.c */
 void ompjit__worker_hang_up(ompjit__worker *worker);
 
-/* A compiler for the request, best the one that knows the unit (its identity,
- * or NULL). Waits while all that may work are busy, without a time limit: each
- * of these has one. UNAVAILABLE, NO_MEMORY; ABORTED where the context's
- * compiles were cancelled since the request was made. pool.c */
+/* Takes a compiler for the request, preferably one whose last request was about
+ * the unit (its identity, or NULL). Waits while all that may work are busy,
+ * without a time limit: each of these has one. UNAVAILABLE, NO_MEMORY; ABORTED
+ * where the context's compiles were cancelled since the request was made.
+ * pool.c */
 ompjit_status ompjit__worker_take(const ompjit__ask *ask, const uint8_t *unit,
                                   ompjit__worker **out, ompjit_error *err);
-/* The same without waiting, for any unit; NULL: all are busy, or there is
- * none. */
+/* The same without waiting, for any unit; NULL: all are busy, or none could be
+ * started. pool.c */
 ompjit__worker *ompjit__worker_take_idle(const ompjit__ask *ask);
-/* Back to the pool, which ends it where it is of no more use. */
+/* Gives a compiler back to the pool, which ends it if it is dead. pool.c */
 void ompjit__worker_give(ompjit__worker *worker);
-/* Workers do not work here: for some seconds requests are carried out in this
- * process, and then it is tried again. Tells the log. pool.c */
+/* Notes that workers cannot be started: for some seconds requests are carried
+ * out in this process, before the next try. Tells the log. pool.c */
 void ompjit__workers_fail(ompjit__compiler *compiler, const char *cause);
 
 #endif
