@@ -124,7 +124,9 @@ static bool run_program(struct call *c, const char *path, char **argv)
         refuse(c, "cannot start %s: %s", path, strerror(failed));
         return false;
     }
+    atomic_store(&repl_engine(c->r)->program, true);
     const bool good = await(c, child, argv[1] ? argv[1] : argv[0]);
+    atomic_store(&repl_engine(c->r)->program, false);
     atomic_store(&repl_engine(c->r)->group, 0);
     return good;
 }
@@ -660,7 +662,6 @@ void command_execute(struct repl *r, const char *file, unsigned line,
                      const char *text, size_t size, struct outcome *out)
 {
     *out = (struct outcome){.kind = OUTCOME_GOOD};
-    atomic_store(&repl_engine(r)->interrupted, false);
     char *copy = strndup(text, size), *name = copy;
     struct call c = {.r = r, .name = file, .line = line, .out = out};
     if (!copy)

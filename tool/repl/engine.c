@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompjit_function.h"
 #include "omptarget/offload.h"
 #include "tool/repl/complete.h"
 #include "tool/repl/engine.h"
@@ -257,10 +258,15 @@ static void drop_unit(struct unit *u)
 
 /* ---------------------------------------------------------------------- run */
 
-/* Called by guard_run. */
+/* Called by guard_run. An interrupt before the guard was there has ended nothing.
+ */
 static void run(void *arg)
 {
     const struct unit *u = arg;
+    if (atomic_load(&u->e->interrupted)) {
+        ompjit_function_abort();
+        return;
+    }
     ompjit__hostjit_construct(u->mod->hostjit);
     for (size_t i = 0; i < u->answer.nruns; i++) {
         void *f;
@@ -397,6 +403,12 @@ static bool try(struct unit *u, struct outcome *out)
 {
     engine *e = u->e;
     ompjit_error err;
+    if (atomic_load(&e->interrupted)) {
+        ompjit__fail(&err, OMPJIT_ERR_ABORTED, OMPJIT_STAGE_FRONTEND,
+                     "interrupted");
+        outcome_fail(out, &u->in, &err);
+        return false;
+    }
     if ((front_is_gone(e->front) && replay(e, &err)) ||
         front_try(e->front, &u->in, OMPJIT__REPL_CODE, e->colours, &u->answer,
                   &err)) {
@@ -441,13 +453,17 @@ static void execute(struct unit *u, struct outcome *out)
     }
 }
 
+void engine_forget_interrupt(engine *e)
+{
+    atomic_store(&e->interrupted, false);
+    atomic_store(&e->over_limit, false);
+}
+
 void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out)
 {
     struct unit *u = calloc(1, sizeof *u);
     *out = (struct outcome){.kind = OUTCOME_GOOD};
-    atomic_store(&e->interrupted, false);
-    atomic_store(&e->over_limit, false);
     if (u && input_set(&u->in, e->next, name, line, text, size)) {
         u->e = e;
         execute(u, out);

@@ -41,8 +41,10 @@ struct engine {
     ompjit_opt_level opt_level;
     ompjit_device **devices; /* of the context                           */
     unsigned ndevices;
-    atomic_bool interrupted; /* since the input was begun; signal handlers */
+    atomic_bool interrupted; /* since engine_forget_interrupt; signal
+                              * handlers                                   */
     atomic_bool over_limit;  /* so, since it has run too long              */
+    atomic_bool program;     /* a command waits for a program              */
     atomic_int group;        /* of processes that an interrupt is for, too;
                               * 0: none                                    */
     unsigned limit_s;        /* for an input's run; 0: any time            */
@@ -81,6 +83,8 @@ void engine_free(engine *e);
  * outcome is the caller's to free. */
 void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out);
+/* Inputs are executed until the next interrupt. */
+void engine_forget_interrupt(engine *e);
 void outcome_free(struct outcome *out);
 /* Appends a text, which gets a line break where it has none. */
 void outcome_tell(struct outcome *out, const char *text);

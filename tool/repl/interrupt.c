@@ -5,7 +5,9 @@
  * done in a signal handler.
  *
  * A parallel region of the host cannot be left. Where the code is in one, and has
- * not come out of it 2 s after an interrupt, the thread gives the session up.
+ * not come out of it 2 s after an interrupt, the thread gives the session up. So
+ * it does after 4 s with what does not end for another reason, as a kernel on a
+ * GPU, but not while a command's program runs, which may go on.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +33,7 @@ static struct {
     atomic_bool asks;     /* the next signal is the helper's question: is the
                              code in a parallel region?                      */
     atomic_bool parallel; /* it is                                           */
-    void (*give_up)(void *data);
+    void (*give_up)(void *data, bool parallel);
     void *data;
     struct sigaction before;
 } state;
@@ -64,15 +66,19 @@ static void on_interrupt(int number, siginfo_t *info, void *unused)
  * its signal has been handled. */
 static void watch(void)
 {
-    enum { SLICES = 20 };
+    enum { SLICES = 20, MOST = 40 };
     static const struct timespec slice = {.tv_nsec = 100000000};
     const unsigned input = atomic_load(&state.executes);
     atomic_store(&state.parallel, false);
     for (unsigned i = 0; atomic_load(&state.executes) == input &&
                          !atomic_load(&state.ends); i++) {
         nanosleep(&slice, NULL);
-        if (atomic_load(&state.parallel))
-            state.give_up(state.data);
+        const engine *e = atomic_load(&state.e);
+        const bool command = e && atomic_load(&e->program);
+        if (atomic_load(&state.executes) != input)
+            return;
+        if (atomic_load(&state.parallel) || (i >= MOST && !command))
+            state.give_up(state.data, atomic_load(&state.parallel));
         if (i < SLICES)
             continue;
         atomic_store(&state.asks, true);
@@ -105,7 +111,7 @@ static bool start_helper(void)
     return good;
 }
 
-bool interrupt_begin(void (*give_up)(void *data), void *data)
+bool interrupt_begin(void (*give_up)(void *data, bool parallel), void *data)
 {
     struct sigaction ours = {.sa_sigaction = on_interrupt,
                              .sa_flags = SA_SIGINFO};

@@ -10,8 +10,9 @@
 
 /* The calling thread is the one that executes inputs. From now on SIGINT is an
  * interrupt. `give_up` is called by another thread where the session's code does
- * not end, and ends the process. False: out of memory or threads. */
-bool interrupt_begin(void (*give_up)(void *data), void *data);
+ * not end, in a parallel region of the host or elsewhere, and ends the process.
+ * False: out of memory or threads. */
+bool interrupt_begin(void (*give_up)(void *data, bool parallel), void *data);
 void interrupt_end(void);
 /* The engine that executes from now on; NULL: none, and interrupts do nothing. */
 void interrupt_engine(engine *e);

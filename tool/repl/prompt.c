@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +31,34 @@ struct prompt {
     json *lost;          /* the same of one that has ended                */
     bool colours;
     ompjit__buf text;    /* lines that are not a whole input yet          */
+    bool interrupted;    /* while the session was asked                   */
     edit *e;
 };
+
+/* ------------------------------------------------------------------ signals */
+
+static void on_interrupt(int number)
+{
+    (void)number;
+}
+
+/* SIGINT is blocked but where this waits for the terminal (edit.c) or the
+ * session, so that none is missed. */
+static void block_interrupts(int how)
+{
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(how, &interrupt, NULL);
+}
+
+static void take_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigemptyset(&action.sa_mask);
+    block_interrupts(SIG_BLOCK);
+    sigaction(SIGINT, &action, NULL);
+}
 
 /* ----------------------------------------------------------------- session */
 
@@ -50,6 +77,7 @@ static bool start(struct prompt *p)
     p->child = fork();
     if (!p->child) {
         signal(SIGINT, SIG_IGN); /* until the session takes it */
+        block_interrupts(SIG_UNBLOCK);
         setlocale(LC_CTYPE, "C"); /* of a program that sets none */
         close(to[1]);
         close(from[0]);
@@ -71,11 +99,27 @@ static void stop(struct prompt *p)
     p->requests = p->answers = NULL;
 }
 
+/* The terminal interrupts the session, too, which may not have begun to execute
+ * the input then: this request is for the input wherever it is. */
+static void wait_for_answer(struct prompt *p)
+{
+    struct pollfd answer = {.fd = fileno(p->answers), .events = POLLIN};
+    sigset_t open;
+    sigprocmask(SIG_SETMASK, NULL, &open);
+    sigdelset(&open, SIGINT);
+    while (ppoll(&answer, 1, NULL, &open) < 0 && errno == EINTR) {
+        p->interrupted = true;
+        fputs("{\"op\":\"interrupt\"}\n", p->requests);
+        fflush(p->requests);
+    }
+}
+
 /* The next line; NULL: the session has ended. */
 static json *hear(struct prompt *p)
 {
     char *line = NULL;
     size_t room = 0, wrong;
+    wait_for_answer(p);
     ssize_t n = getline(&line, &room, p->answers);
     json *answer = n > 0 ? json_read(line, (size_t)n, &wrong) : NULL;
     free(line);
@@ -96,23 +140,6 @@ static json *ask(struct prompt *p, const char *op, const char *code, size_t size
     fflush(p->requests);
     ompjit__buf_free(&line);
     return hear(p);
-}
-
-/* ------------------------------------------------------------------ signals */
-
-static void on_interrupt(int number)
-{
-    (void)number;
-}
-
-/* The session handles an interrupt while it executes; a line that is edited is
- * given up. */
-static void take_interrupts(bool editing)
-{
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = editing ? 0 : SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
 }
 
 /* ------------------------------------------------------------------- inputs */
@@ -197,6 +224,11 @@ static bool take_text(struct prompt *p)
     const bool open =
         answer && !strcmp(json_text(answer, "status", ""), "incomplete");
     json_free(answer);
+    if (p->interrupted) {
+        ompjit__buf_free(&p->text);
+        fputs("\n", stdout);
+        return true;
+    }
     if (open)
         return true;
     bool goes_on = p->lost && !strcmp(p->text.data, ":restore\n")
@@ -214,7 +246,7 @@ static bool take_line(struct prompt *p, const char *line)
         return true;
     ompjit__buf_add(&p->text, line, strlen(line));
     ompjit__buf_add(&p->text, "\n", 1);
-    take_interrupts(false);
+    p->interrupted = false;
     bool goes_on = true;
     if (empty) {
         goes_on = execute(p, p->text.data, p->text.size);
@@ -222,7 +254,6 @@ static bool take_line(struct prompt *p, const char *line)
     } else {
         goes_on = take_text(p);
     }
-    take_interrupts(true);
     return goes_on;
 }
 
@@ -236,7 +267,10 @@ static void complete(void *data, const char *line, size_t size,
     ompjit__buf text = {0};
     ompjit__buf_add(&text, p->text.data, p->text.size);
     ompjit__buf_add(&text, line, size);
+    p->interrupted = false;
     json *answer = ask(p, "complete", text.data ? text.data : "", text.size);
+    if (p->interrupted)
+        raise(SIGINT); /* which is blocked: the line is given up next */
     const json *list = json_member(answer, "matches");
     size_t n = 0;
     for (const json *each = list ? list->first : NULL; each; each = each->next)
@@ -301,6 +335,7 @@ int prompt(struct options *o, int (*session)(struct options *, int, int))
     struct prompt p = {.session = session, .o = o};
     int status = EXIT_FAILED;
     p.colours = colour_wanted(o, STDOUT_FILENO);
+    take_interrupts();
     signal(SIGPIPE, SIG_IGN);
     json *ready = start(&p) ? hear(&p) : NULL;
     if (ready) {
@@ -309,7 +344,6 @@ int prompt(struct options *o, int (*session)(struct options *, int, int))
                json_text(ready, "version", ""),
                strcmp(json_text(ready, "language", ""), "c") ? "C++" : "C");
         p.e = edit_new(file, complete, p.colours ? paint : NULL, &p);
-        take_interrupts(true);
         if (p.e)
             run(&p);
         edit_free(p.e);

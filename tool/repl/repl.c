@@ -190,6 +190,8 @@ static int reopen(struct repl *r, size_t n)
     int status = repl_begin(r);
     if (!status && r->served)
         interrupt_engine(r->e);
+    if (!status && atomic_load(&before.e->interrupted))
+        atomic_store(&r->e->interrupted, true);
     if (!status)
         status = execute_again(r, before.e, n) ? EXIT_OK : EXIT_FAILED;
     if (!status) {
@@ -437,11 +439,12 @@ static int run_file(struct repl *r)
 }
 
 /* interrupt_begin */
-static void give_up(void *unused)
+static void give_up(void *unused, bool parallel)
 {
     (void)unused;
     fflush(stdout);
-    complain("a parallel region of the host does not end, and cannot be left");
+    complain("%s does not end, and cannot be left",
+             parallel ? "a parallel region of the host" : "what runs");
     _exit(EXIT_FAILED);
 }
 

@@ -25,6 +25,7 @@
 struct request {
     struct request *next;
     json *body;
+    bool stop; /* it was interrupted before it began */
 };
 
 struct server {
@@ -36,6 +37,8 @@ struct server {
     pthread_cond_t some;
     struct request *first, **last;
     bool ends;            /* no more requests come */
+    bool executes;        /* the request that was taken is to be executed    */
+    atomic_bool stop;     /* and it was interrupted                          */
     pthread_mutex_t writing;
     struct stream {
         const char *name;
@@ -217,6 +220,28 @@ static void put(struct server *s, json *body)
     pthread_mutex_unlock(&s->lock);
 }
 
+static bool is_execute(const json *body)
+{
+    return !strcmp(json_text(body, "op", ""), "execute");
+}
+
+/* An interrupt is for the input that is executed, or else for the first one that
+ * waits. */
+static void interrupt(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct request *r = s->first;
+    while (r && !is_execute(r->body))
+        r = r->next;
+    if (s->executes) {
+        atomic_store(&s->stop, true);
+        interrupt_now();
+    } else if (r) {
+        r->stop = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* NULL: there are no more. */
 static json *take(struct server *s)
 {
@@ -230,6 +255,8 @@ static json *take(struct server *s)
         if (!s->first)
             s->last = &s->first;
         body = r->body;
+        s->executes = is_execute(body);
+        atomic_store(&s->stop, r->stop);
     }
     pthread_mutex_unlock(&s->lock);
     free(r);
@@ -252,7 +279,7 @@ static void take_request(struct server *s, const char *line, size_t size)
         if (size)
             refuse(s, wrong);
     } else if (!strcmp(json_text(body, "op", ""), "interrupt")) {
-        interrupt_now();
+        interrupt(s);
         json_free(body);
     } else {
         put(s, body);
@@ -321,10 +348,16 @@ static void execute(struct server *s, const json *body)
     }
     unsigned number = repl_next(s->repl);
     char *name = ompjit__format("In[%u]", number);
+    engine_forget_interrupt(repl_engine(s->repl));
     interrupt_engine(repl_engine(s->repl));
+    if (atomic_load(&s->stop))
+        atomic_store(&repl_engine(s->repl)->interrupted, true);
     repl_execute(s->repl, json_text(body, "name", name ? name : "input"), 1,
                  code->text, code->size, &out);
     interrupt_engine(NULL);
+    pthread_mutex_lock(&s->lock);
+    s->executes = false;
+    pthread_mutex_unlock(&s->lock);
     drain(s);
     begin(s, &line);
     json_add_member(&line, "status", statuses[out.kind]);
@@ -485,12 +518,14 @@ static void serve(struct server *s)
 }
 
 /* interrupt_begin. A prompt tells more, and begins a new session. */
-static void give_up(void *data)
+static void give_up(void *data, bool parallel)
 {
     enum { INTERRUPTED = 130 };
-    static const char text[] =
-        "interrupted in a parallel region of the host, which cannot be left: "
-        "the session ends\n";
+    const char *text =
+        parallel ? "interrupted in a parallel region of the host, which cannot "
+                   "be left: the session ends\n"
+                 : "interrupted, but it does not end, as a kernel on a GPU: the "
+                   "session ends\n";
     struct server *s = data;
     if (s->captures) {
         ompjit__buf line = {0};
