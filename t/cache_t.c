@@ -11,6 +11,22 @@
 
 enum { SIZE = 200 };
 
+/* Calls of realloc until one fails; negative: none does. */
+static int until_failure = -1;
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+enum { MEMORY_FAILS = 1 };
+void *__libc_realloc(void *old, size_t size);
+
+void *realloc(void *old, size_t size)
+{
+    bool fails = until_failure >= 0 && until_failure-- == 0;
+    return fails ? NULL : __libc_realloc(old, size);
+}
+#else
+enum { MEMORY_FAILS = 0 };
+#endif
+
 /* --------------------------------------------------------------- damage */
 
 static void test_round(void)
@@ -404,6 +420,14 @@ static void test_bundle(void)
            !ompjit_cache_export(user, 1, &all, &all_size, &err) &&
            all_size > 2 * size && size > 2 * SIZE,
        "two used entries, and all five, are exported");
+    void *none = NULL;
+    size_t none_size;
+    until_failure = MEMORY_FAILS ? 0 : -1;
+    ok(!MEMORY_FAILS ||
+           (ompjit_cache_export(user, 0, &none, &none_size, &err) ==
+                OMPJIT_ERR_NO_MEMORY && !none),
+       "without memory for the list of entries the export is an error");
+    until_failure = -1;
     ompjit_context_destroy(ctx);
     ompjit_context_destroy(user);
     fresh_folder();

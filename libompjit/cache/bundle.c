@@ -174,16 +174,27 @@ ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
 
 /* ---------------------------------------------------------------- export */
 
-/* malloc'd; NULL: no memory. */
-static uint8_t (*digests_on_disk(const ompjit__store *store,
-                                 size_t *n))[OMPJIT__DIGEST]
+/* Appends the digests of all entries on disk. */
+static void add_stored(const ompjit__store *store, ompjit__buf *digests)
 {
-    ompjit__item *items = ompjit__store_list(store, n);
-    uint8_t(*list)[OMPJIT__DIGEST] = calloc(*n + 1, sizeof *list);
-    for (size_t i = 0; list && i < *n; i++)
-        memcpy(list[i], items[i].digest, OMPJIT__DIGEST);
+    size_t n;
+    ompjit__item *items = ompjit__store_list(store, &n);
+    for (size_t i = 0; i < n; i++)
+        ompjit__buf_add(digests, items[i].digest, OMPJIT__DIGEST);
     free(items);
-    return list;
+}
+
+/* Appends the entries of these digests, but for those that have gone. */
+static void add_entries(ompjit__cache *cache, const ompjit__buf *digests,
+                        ompjit__buf *out)
+{
+    for (size_t at = 0; at < digests->size; at += OMPJIT__DIGEST) {
+        ompjit__buf entry;
+        if (ompjit__cache_entry(cache, (const uint8_t *)digests->data + at,
+                                &entry))
+            ompjit__pack_bytes(out, entry.data, entry.size);
+        ompjit__buf_free(&entry);
+    }
 }
 
 /* The entries that the context has used, or with `all` those on disk. An entry
@@ -199,20 +210,15 @@ ompjit_status ompjit_cache_export(ompjit_context *ctx, int all, void **bytes,
     ompjit_status status = all ? get_store(ctx, &store, err) : OMPJIT_OK;
     if (status)
         return status;
-    size_t n = 0;
-    uint8_t(*list)[OMPJIT__DIGEST] =
-        all          ? digests_on_disk(store, &n)
-        : ctx->cache ? ompjit__cache_used(ctx->cache, &n)
-                     : NULL;
-    ompjit__buf out = {0};
+    ompjit__buf digests = {0}, out = {0};
+    if (all)
+        add_stored(store, &digests);
+    else if (ctx->cache)
+        ompjit__cache_used(ctx->cache, &digests);
     ompjit__buf_add(&out, magic, sizeof magic);
-    for (size_t i = 0; list && i < n; i++) {
-        ompjit__buf entry;
-        if (ompjit__cache_entry(ctx->cache, list[i], &entry))
-            ompjit__pack_bytes(&out, entry.data, entry.size);
-        ompjit__buf_free(&entry);
-    }
-    free(list);
+    add_entries(ctx->cache, &digests, &out);
+    out.failed |= digests.failed;
+    ompjit__buf_free(&digests);
     if (out.failed) {
         ompjit__buf_free(&out);
         return ompjit__no_memory(err, OMPJIT_STAGE_CACHE);

@@ -205,18 +205,15 @@ static bool recall(ompjit__cache *cache,
     return out->size && !out->failed;
 }
 
-/* malloc'd; *n is 0 where a lock that a fork has left cannot be had. */
-uint8_t (*ompjit__cache_used(ompjit__cache *cache, size_t *n))[OMPJIT__DIGEST]
+/* Appends none if a fork has left the lock held. */
+void ompjit__cache_used(ompjit__cache *cache, ompjit__buf *digests)
 {
-    ompjit__buf list = {0};
-    if (lock(cache)) {
-        for (unsigned i = 0; i < BUCKETS; i++)
-            for (const struct node *k = cache->nodes[i]; k; k = k->next)
-                ompjit__buf_add(&list, k->digest, OMPJIT__DIGEST);
-        pthread_mutex_unlock(&cache->lock);
-    }
-    *n = list.size / OMPJIT__DIGEST;
-    return (uint8_t(*)[OMPJIT__DIGEST])(void *)list.data;
+    if (!lock(cache))
+        return;
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (const struct node *n = cache->nodes[i]; n; n = n->next)
+            ompjit__buf_add(digests, n->digest, OMPJIT__DIGEST);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* ---------------------------------------------------------------- lookup */

@@ -167,9 +167,8 @@ bool ompjit__cache_entry(ompjit__cache *cache,
 /* Stores a whole entry, which the caller has checked. */
 void ompjit__cache_keep(ompjit__cache *cache, const void *bytes, size_t size,
                         const ompjit__entry_view *view);
-/* Digests of the entries that the context has used; malloc'd. */
-uint8_t (*ompjit__cache_used(ompjit__cache *cache,
-                             size_t *n))[OMPJIT__DIGEST];
+/* Appends the digests of the entries that the context has used. */
+void ompjit__cache_used(ompjit__cache *cache, ompjit__buf *digests);
 /* The store on disk; NULL: none. Accepts NULL. */
 ompjit__store *ompjit__cache_store(ompjit__cache *cache);
 /* Reads the cache's counters. */
