@@ -45,18 +45,22 @@ on_host() {
         run -q --device=host --teams=4 --threads=40 $options "$program" host
 }
 
+# Each of four schedules, three kinds of streams, and specialized or not, at least
+# once.
 as_ptx() {
-    specialized=
+    specialized=OMPJIT_SPECIALIZE=now
     reason=$(says "$program" "one module")
-    if [ -n "$reason" ]; then pass "$name: PTX, specialized # SKIP $reason"
-    else specialized="PTXI_SLICE=100000;OMPJIT_SPECIALIZE=now"; fi
-    for schedule in PTXI_SLICE=4 "PTXI_SLICE=100000 PTXI_STREAM=lazy" \
-        $specialized \
+    if [ -n "$reason" ]; then
+        pass "$name: PTX, specialized # SKIP $reason"
+        specialized=
+    fi
+    for schedule in PTXI_SLICE=4 \
+        "PTXI_SLICE=100000 PTXI_STREAM=lazy $specialized" \
         "PTXI_SEED=1 PTXI_STREAM=sync" "PTXI_SEED=2 PTXI_STREAM=lazy"; do
         # shellcheck disable=SC2086
         prints "${expect_cuda:-$expect}" "$name: PTX, $schedule" timeout 120 \
             env LD_LIBRARY_PATH="$PTXI" OMPJIT_ASSEMBLER=driver \
-            PTXI_LOG="$tmp/ptxi.log" $(echo "$schedule" | tr ';' ' ') "$ompjit" run -q --device=cuda \
+            PTXI_LOG="$tmp/ptxi.log" $schedule "$ompjit" run -q --device=cuda \
             --teams=4 --threads=32 $options "$program" cuda
     done
 }
