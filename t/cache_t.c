@@ -404,6 +404,12 @@ static void test_callbacks(void)
 
 /* ------------------------------------------------------- export, import */
 
+static int count_entry(void *data, const ompjit_cache_entry *entry)
+{
+    *(uint64_t *)data += entry->size != 0;
+    return 0;
+}
+
 static void test_bundle(void)
 {
     void *bytes, *all;
@@ -427,7 +433,19 @@ static void test_bundle(void)
            (ompjit_cache_export(user, 0, &none, &none_size, &err) ==
                 OMPJIT_ERR_NO_MEMORY && !none),
        "without memory for the list of entries the export is an error");
+    ompjit_status st[3];
+    until_failure = MEMORY_FAILS ? 0 : -1;
+    st[0] = ompjit_cache_export(user, 1, &none, &none_size, &err);
+    until_failure = MEMORY_FAILS ? 0 : -1;
+    st[1] = ompjit_cache_verify(user, &n, NULL, &err);
+    until_failure = MEMORY_FAILS ? 0 : -1;
+    st[2] = ompjit_cache_walk(user, "", count_entry, &n, &err);
     until_failure = -1;
+    for (int i = 0; i < 3; i++)
+        ok(!MEMORY_FAILS || st[i] == OMPJIT_ERR_NO_MEMORY,
+           "so is one of all entries, a check, and a walk");
+    if (!MEMORY_FAILS)
+        ompjit_bytes_free(none);
     ompjit_context_destroy(ctx);
     ompjit_context_destroy(user);
     fresh_folder();

@@ -118,15 +118,18 @@ ompjit_status ompjit_cache_walk(ompjit_context *ctx, const char *key,
     ompjit_status status = get_store(ctx, &store, err);
     if (status)
         return status;
-    size_t n;
-    ompjit__item *items = ompjit__store_list(store, &n);
+    ompjit__buf list = {0};
+    size_t n = ompjit__store_list(store, &list);
+    ompjit__item *items = (ompjit__item *)(void *)list.data;
     if (n)
         qsort(items, n, sizeof *items, latest_first);
-    int stop = 0;
+    int stop = list.failed;
     for (size_t i = 0; !stop && i < n; i++)
         stop = show(store, &items[i], key, fn, data);
-    free(items);
-    return OMPJIT_OK;
+    status = list.failed ? ompjit__no_memory(err, OMPJIT_STAGE_CACHE)
+                         : OMPJIT_OK;
+    ompjit__buf_free(&list);
+    return status;
 }
 
 /* ------------------------------------------------------------ maintenance */
@@ -153,18 +156,22 @@ ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
     ompjit_status status = get_store(ctx, &store, err);
     if (status)
         return status;
-    size_t n;
     uint64_t count[2] = {0};
-    ompjit__buf text = {0};
-    ompjit__item *items = ompjit__store_list(store, &n);
-    for (size_t i = 0; i < n; i++) {
+    ompjit__buf text = {0}, list = {0};
+    size_t n = ompjit__store_list(store, &list);
+    const ompjit__item *items = (const ompjit__item *)(void *)list.data;
+    for (size_t i = 0; i < n && !list.failed; i++) {
         bool whole = read_entry(store, &items[i], &text);
         count[whole]++;
         if (!whole)
             ompjit__store_remove(store, items[i].digest);
     }
-    free(items);
+    status = list.failed ? ompjit__no_memory(err, OMPJIT_STAGE_CACHE)
+                         : OMPJIT_OK;
+    ompjit__buf_free(&list);
     ompjit__buf_free(&text);
+    if (status)
+        return status;
     if (good)
         *good = count[true];
     if (damaged)
@@ -177,11 +184,13 @@ ompjit_status ompjit_cache_verify(ompjit_context *ctx, uint64_t *good,
 /* Appends the digests of all entries on disk. */
 static void add_stored(const ompjit__store *store, ompjit__buf *digests)
 {
-    size_t n;
-    ompjit__item *items = ompjit__store_list(store, &n);
+    ompjit__buf list = {0};
+    size_t n = ompjit__store_list(store, &list);
+    const ompjit__item *items = (const ompjit__item *)(void *)list.data;
     for (size_t i = 0; i < n; i++)
         ompjit__buf_add(digests, items[i].digest, OMPJIT__DIGEST);
-    free(items);
+    digests->failed |= list.failed;
+    ompjit__buf_free(&list);
 }
 
 /* Appends the entries of these digests, but for those that have gone. */

@@ -108,8 +108,9 @@ bool ompjit__store_write(ompjit__store *store,
                          const struct iovec *parts, int n);
 bool ompjit__store_remove(const ompjit__store *store,
                           const uint8_t digest[OMPJIT__DIGEST]);
-/* All files, in no order; malloc'd, NULL with *n 0 where there are none. */
-ompjit__item *ompjit__store_list(const ompjit__store *store, size_t *n);
+/* Appends an ompjit__item for each file, in no order; if memory runs out,
+ * items->failed is set. Returns how many there are now. prune.c */
+size_t ompjit__store_list(const ompjit__store *store, ompjit__buf *items);
 /* Files of one shard, appended. prune.c */
 void ompjit__store_list_shard(int root, unsigned shard, ompjit__buf *items);
 /* Removes what was not used for longest until at most `target` bytes are

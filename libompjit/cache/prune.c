@@ -78,16 +78,14 @@ void ompjit__store_list_shard(int root, unsigned shard, ompjit__buf *items)
 }
 
 /* A new list each time: other processes change the folders. */
-ompjit__item *ompjit__store_list(const ompjit__store *store, size_t *n)
+size_t ompjit__store_list(const ompjit__store *store, ompjit__buf *items)
 {
-    ompjit__buf items = {0};
     int root = ompjit__folder_open(store->path, false);
     for (unsigned i = 0; root >= 0 && i < OMPJIT__SHARDS; i++)
-        ompjit__store_list_shard(root, i, &items);
+        ompjit__store_list_shard(root, i, items);
     if (root >= 0)
         close(root);
-    *n = items.size / sizeof(ompjit__item);
-    return (ompjit__item *)(void *)items.data;
+    return items->size / sizeof(ompjit__item);
 }
 
 /* ----------------------------------------------------------------- prune */
@@ -115,9 +113,11 @@ static void judge_times(ompjit__item *items, size_t n)
  * entry that is gone already is not counted, but its bytes are. */
 size_t ompjit__store_prune(ompjit__store *store, uint64_t target)
 {
-    size_t n, removed = 0;
+    size_t removed = 0;
     uint64_t total = 0;
-    ompjit__item *items = ompjit__store_list(store, &n);
+    ompjit__buf list = {0};
+    size_t n = ompjit__store_list(store, &list);
+    ompjit__item *items = (ompjit__item *)(void *)list.data;
     for (size_t i = 0; i < n; i++)
         total += items[i].size;
     if (total > target) {
@@ -128,7 +128,7 @@ size_t ompjit__store_prune(ompjit__store *store, uint64_t target)
         total -= items[i].size;
         removed += ompjit__store_remove(store, items[i].digest);
     }
-    free(items);
+    ompjit__buf_free(&list);
     return removed;
 }
 
@@ -164,12 +164,13 @@ void ompjit__store_watch(ompjit__store *store,
     if (estimate(store, digest[0]) <= store->limit)
         return;
     uint64_t target = store->limit - store->limit / 10;
-    size_t n;
     uint64_t total = 0;
-    ompjit__item *items = ompjit__store_list(store, &n);
+    ompjit__buf list = {0};
+    size_t n = ompjit__store_list(store, &list);
+    const ompjit__item *items = (const ompjit__item *)(void *)list.data;
     for (size_t i = 0; i < n; i++)
         total += items[i].size;
-    free(items);
+    ompjit__buf_free(&list);
     if (total > store->limit)
         atomic_fetch_add(&store->evicted, ompjit__store_prune(store, target));
 }
