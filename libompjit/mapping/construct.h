@@ -185,7 +185,7 @@ static inline bool ompjit__item_maps(const ompjit__item *it)
     return !ompjit__item_private(it) && !(it->type & OMPJIT__MAP_ATTACH);
 }
 
-/* Which of the entry's counts the item changes. */
+/* The entry's count that the item changes. */
 static inline uint64_t *ompjit__item_counter(ompjit__mapped *entry,
                                              const ompjit__item *it)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Data mapping, for devices and target constructs.
+ * Data mapping, for devices and target constructs. README.md has the terms.
  */
 #ifndef OMPJIT_MAPPING_H
 #define OMPJIT_MAPPING_H
@@ -8,8 +8,8 @@
 #include "device/device.h"
 
 /* -------------------------------------------- present table (present_table.c)
- * Which host storage has a counterpart on a device. Reference counts as the
- * OpenMP specification has them (5.2, 5.8.3 map clause). One lock per table. */
+ * The host storage that has a counterpart on a device, with reference counts as
+ * in the OpenMP specification (5.2, 5.8.3 map clause). One lock per table. */
 
 typedef struct ompjit__present ompjit__present;
 
@@ -28,10 +28,14 @@ typedef struct ompjit__maps {
     void **names, **mappers;
 } ompjit__maps;
 
+/* target data and target enter data: copies to the device. After a failure
+ * nothing is mapped. Any thread; takes the table's lock. */
 ompjit_status ompjit__map_begin(ompjit_device *dev, const ompjit__maps *maps,
                                 ompjit_error *err);
+/* The end of target data, and target exit data: copies to the host. */
 ompjit_status ompjit__map_end(ompjit_device *dev, const ompjit__maps *maps,
                               ompjit_error *err);
+/* target update. */
 ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
                                  ompjit_error *err);
 
