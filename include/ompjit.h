@@ -285,7 +285,7 @@ void ompjit_bytes_free(void *data);
  * thread may call it. */
 typedef void ompjit_log_fn(void *data, const char *message);
 
-/* Which assembler turns PTX into a cubin. */
+/* The assembler that turns PTX into a cubin. */
 typedef enum ompjit_assembler {
     OMPJIT_ASSEMBLER_AUTO = 0, /* the first that is there, in this order */
     OMPJIT_ASSEMBLER_NVJITLINK,
@@ -438,7 +438,7 @@ struct ompjit_context_options {
         uint64_t reserved[1];
     } compiler;
 
-    /* Which facts are folded into kernels, and when. */
+    /* The facts that are folded into kernels, and when. */
     struct {
         ompjit_specialize mode; /* for launches that do not say            */
         uint32_t launches_before_variant; /* AUTO: with the same values,
@@ -574,7 +574,7 @@ struct ompjit_launch {
     uint32_t unused;          /* 0                                         */
     uint64_t reserved[4];
 
-    /* Which facts are folded into the kernel, and when. */
+    /* The facts that are folded into the kernel, and when. */
     struct {
         ompjit_specialize mode;
         uint32_t fold;        /* OMPJIT_FOLD_... together; 0: all          */
@@ -802,16 +802,16 @@ ompjit_status ompjit_module_from_fortran(ompjit_context *ctx,
 /* Device code that was compiled ahead of time: LLVM bitcode or IR text for
  * nvptx64, PTX, a cubin, or a container of such: LLVM's offload binary, clang's
  * offload bundle (compressed or not), CUDA's fat binary, an object or archive
- * with any of them in its sections. Of several images the best one for the
+ * with any of them in its sections. The best one of several images for the
  * context's devices is taken: IR before machine code, since it is compiled and
  * specialized for whatever device runs it, the host device included; then the
  * newest architecture that all of the context's GPUs run. Several pieces of IR
  * for one architecture are linked. PTX and cubins run on GPUs only.
  *
  * The bytes are only read during the call. The module has kernels and variables
- * but no functions for ompjit_module_function. Of the options, `name` and
- * `opt_level` count. OMPJIT_ERR_IR or _ABI for what is wrong with the image,
- * with the byte where it is; OMPJIT_ERR_UNAVAILABLE where nothing in it is for
+ * but no functions for ompjit_module_function. Only the options `name` and
+ * `opt_level` count. OMPJIT_ERR_IR or _ABI where the image is wrong, with the
+ * byte where it is; OMPJIT_ERR_UNAVAILABLE where nothing in it is for
  * a device of this library. */
 ompjit_status ompjit_module_from_image(ompjit_context *ctx, const void *image,
                                        size_t size,

@@ -157,7 +157,7 @@ ompjit_status ompjit_function_param(ompjit_function *fn, unsigned i,
  *   POINTER                       p, to a function: f
  * For all other types, and for integers of more than 8 bytes, p is the address
  * of the value, which a call copies; for such a result the caller sets it to
- * memory. Of integers only the low bytes of the type are looked at. */
+ * memory. Only the low bytes of an integer's type are looked at. */
 typedef union ompjit_value {
     int64_t i;
     uint64_t u;
