@@ -141,13 +141,12 @@ static ompjit_status await(ompjit__variants *all, ompjit__flight *f,
 /* Under the lock: waits for the build of a variant, or does it here. */
 static ompjit_status build_or_await(ompjit_module *mod,
                                     const ompjit__variant_key *key,
-                                    uint64_t until, ompjit__variant **out,
-                                    ompjit_error *err)
+                                    ompjit__variant **out, ompjit_error *err)
 {
     ompjit__variants *all = &mod->variants;
     ompjit__flight *f = flight_of(all, key);
-    if (f && (f->claimed || until))
-        return await(all, f, until, err);
+    if (f && f->claimed)
+        return await(all, f, 0, err);
     ompjit_error own;
     if (f)
         f->refs++; /* the background thread will find it claimed */
@@ -160,25 +159,17 @@ static ompjit_status build_or_await(ompjit_module *mod,
 
 /* A variant may be evicted between its build and here, so the table is asked
  * until it has it. */
-ompjit_status ompjit__variant_get(ompjit_module *mod,
-                                  const ompjit__variant_key *key,
-                                  uint32_t limit_ms, ompjit__variant **out,
-                                  ompjit_error *err)
+static ompjit_status get_at_any_time(ompjit_module *mod,
+                                     const ompjit__variant_key *key,
+                                     ompjit__variant **out, ompjit_error *err)
 {
     ompjit__variants *all = &mod->variants;
-    ompjit__variant *v = ompjit__variant_find(mod, key);
+    ompjit__variant *v = NULL;
     ompjit_status status = OMPJIT_OK;
-    uint64_t until = 0;
-    if (!v && limit_ms) {
-        until = ompjit__now() + limit_ms * UINT64_C(1000000);
-        status = ompjit__variant_request(mod, key, err);
-    }
-    if (!v && !status) {
-        pthread_mutex_lock(&all->lock);
-        while (!status && !v && !(v = ompjit__variant_find(mod, key)))
-            status = build_or_await(mod, key, until, &v, err);
-        pthread_mutex_unlock(&all->lock);
-    }
+    pthread_mutex_lock(&all->lock);
+    while (!status && !v && !(v = ompjit__variant_find(mod, key)))
+        status = build_or_await(mod, key, &v, err);
+    pthread_mutex_unlock(&all->lock);
     if (!status)
         *out = v;
     return status;
@@ -214,24 +205,28 @@ static void drop_flight(void *arg)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* OK also where the variant is there or under way. The flight's reference is
- * the background thread's from ompjit__background_add on. */
-ompjit_status ompjit__variant_request(ompjit_module *mod,
-                                      const ompjit__variant_key *key,
-                                      ompjit_error *err)
+/* Leaves the build to the background thread, unless the variant is there or its
+ * build is under way. With `held` the caller gets a reference to the flight, NULL
+ * where the variant is there. The flight's first reference is the background
+ * thread's from ompjit__background_add on. */
+static ompjit_status request(ompjit_module *mod, const ompjit__variant_key *key,
+                             ompjit__flight **held, ompjit_error *err)
 {
     ompjit__variants *all = &mod->variants;
-    ompjit__variant *v;
-    ompjit__flight *f = NULL;
+    ompjit__flight *f = NULL, *added = NULL;
     ompjit_status status = OMPJIT_OK;
     pthread_mutex_lock(&all->lock);
-    if ((v = ompjit__variant_find(mod, key)) == NULL && !flight_of(all, key))
-        if (!(f = flight_new(mod, key)))
-            status = ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    ompjit__variant *v = ompjit__variant_find(mod, key);
+    if (!v && !(f = flight_of(all, key)) && !(f = added = flight_new(mod, key)))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_LAUNCH);
+    if (f && held)
+        f->refs++;
     pthread_mutex_unlock(&all->lock);
     if (v)
         ompjit__variant_release(mod, v);
-    if (!f)
+    if (held)
+        *held = f;
+    if (!added)
         return status;
     const ompjit_kernel *owner =
         key->kernel < mod->unit.nkernels ? &mod->kernels[key->kernel] : NULL;
@@ -241,6 +236,54 @@ ompjit_status ompjit__variant_request(ompjit_module *mod,
     if (status)
         drop_flight(f);
     return status;
+}
+
+ompjit_status ompjit__variant_request(ompjit_module *mod,
+                                      const ompjit__variant_key *key,
+                                      ompjit_error *err)
+{
+    return request(mod, key, NULL, err);
+}
+
+/* The background thread builds it, so that this thread can leave at `until`,
+ * whatever becomes of the build meanwhile. */
+static ompjit_status get_until(ompjit_module *mod,
+                               const ompjit__variant_key *key, uint64_t until,
+                               ompjit__variant **out, ompjit_error *err)
+{
+    ompjit__variants *all = &mod->variants;
+    ompjit__variant *v;
+    ompjit_status status = OMPJIT_OK;
+    while (!status && !(v = ompjit__variant_find(mod, key))) {
+        ompjit__flight *f;
+        status = request(mod, key, &f, err);
+        if (!f)
+            continue;
+        pthread_mutex_lock(&all->lock);
+        if (!status)
+            status = await(all, f, until, err);
+        flight_unref(f);
+        pthread_mutex_unlock(&all->lock);
+    }
+    if (!status)
+        *out = v;
+    return status;
+}
+
+ompjit_status ompjit__variant_get(ompjit_module *mod,
+                                  const ompjit__variant_key *key,
+                                  uint32_t limit_ms, ompjit__variant **out,
+                                  ompjit_error *err)
+{
+    ompjit__variant *v = ompjit__variant_find(mod, key);
+    if (v) {
+        *out = v;
+        return OMPJIT_OK;
+    }
+    return limit_ms ? get_until(mod, key,
+                                ompjit__now() + limit_ms * UINT64_C(1000000),
+                                out, err)
+                    : get_at_any_time(mod, key, out, err);
 }
 
 /* A build that has begun goes on. */
