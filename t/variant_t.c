@@ -4,11 +4,15 @@
  * bound on their number, builds by several threads, the background, fork,
  * the end of the process.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "axpy_sum.h"
+#include "context/background.h"
+#include "launch/module.h"
+#include "launch/variant.h"
 #include "ompjit.h"
 #include "ompjit_graph.h"
 #include "ompjit_tune.h"
@@ -150,6 +154,57 @@ static void limits(void)
        "a compile past its limit: the generic kernel runs");
     ok(settle() && launch(OMPJIT_SPECIALIZE_NOW, 9, 1) && folded_args() == 2,
        "and the variant when it is done");
+    close_module();
+}
+
+/* Builds fail, and the background's jobs are done before a request returns. */
+static bool at_once;
+static unsigned refused;
+
+ompjit_status ompjit__variant_make(ompjit_module *m,
+                                   const ompjit__variant_key *key,
+                                   ompjit__variant *base, ompjit__variant **out,
+                                   ompjit_error *e)
+{
+    if (at_once) {
+        refused++;
+        return ompjit__fail(e, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_LAUNCH,
+                            "refused");
+    }
+    ompjit_status (*real)(ompjit_module *, const ompjit__variant_key *,
+                          ompjit__variant *, ompjit__variant **,
+                          ompjit_error *);
+    *(void **)&real = dlsym(RTLD_NEXT, "ompjit__variant_make");
+    return real(m, key, base, out, e);
+}
+
+ompjit_status ompjit__background_add(ompjit__background *background,
+                                     const void *owner, bool brief,
+                                     void (*run)(void *), void (*drop)(void *),
+                                     void *arg, ompjit_error *e)
+{
+    if (at_once) {
+        run(arg);
+        return OMPJIT_OK;
+    }
+    ompjit_status (*real)(ompjit__background *, const void *, bool,
+                          void (*)(void *), void (*)(void *), void *,
+                          ompjit_error *);
+    *(void **)&real = dlsym(RTLD_NEXT, "ompjit__background_add");
+    return real(background, owner, brief, run, drop, arg, e);
+}
+
+/* A launch with a limit does not repeat a failed build on its own thread, where
+ * no limit would end it. */
+static void failed_before_the_wait(void)
+{
+    open_module(0);
+    launch(OMPJIT_SPECIALIZE_OFF, 2, 0);
+    at_once = true;
+    ok(!launch(OMPJIT_SPECIALIZE_NOW, 5, 60000) && !strcmp(err.text, "refused"),
+       "a build that fails before its launch waits is told: %s", err.text);
+    ok(refused == 1, "and not begun again by the launch: %u", refused);
+    at_once = false;
     close_module();
 }
 
@@ -533,6 +588,7 @@ int main(void)
     exits(); /* while the process has no handlers of the library */
     policies();
     limits();
+    failed_before_the_wait();
     bad_requests();
     eviction();
     racing(64);
