@@ -166,6 +166,26 @@ END
 } >one.c
 two "another object replaces a weak function" "0 1" 2
 {
+    sed 's/^double \*x/static double *x/' one.h
+    cat <<'END'
+void other(void);
+void look(void) { printf("%g ", x[0]); }
+int main(void)
+{
+    x = calloc(N, sizeof *x);
+#pragma omp target data map(tofrom: x[:N])
+    {
+        add(x);
+        other();
+    }
+    printf("%g\n", x[0]);
+    return 0;
+}
+END
+} >one.c
+echo 'void look(void); void other(void) { look(); }' >two.c
+two "another object calls a function of this one" "0 1" 2
+{
     cat one.h
     cat <<'END'
 void at_end(void);

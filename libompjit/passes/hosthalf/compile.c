@@ -151,7 +151,9 @@ static ompjit_status prepare(void *arg, ompjit_error *err)
     if (!status)
         status = take_machine(s, unit, err);
     if (!status) {
-        ompjit__host_share(w->compiler, s->m, unit, has_main(s->m));
+        ompjit__host_share(w->compiler, s->m, unit,
+                           has_main(s->m) ? OMPJIT__CALLERS_NONE
+                                          : OMPJIT__CALLERS_OUTSIDE);
         status = ompjit__host_prepare(s->m, s->tm, &s->facts, err);
     }
     if (!status && w->divide)

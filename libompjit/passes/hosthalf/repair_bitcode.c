@@ -31,7 +31,8 @@ static ompjit_status repair(void *arg, ompjit_error *err)
                                             &w->messages, &m, err);
     if (!status) {
         if (w->unit && !ompjit__separate_may_replace(m))
-            ompjit__host_share(w->compiler, m, w->unit, false);
+            ompjit__host_share(w->compiler, m, w->unit,
+                               OMPJIT__CALLERS_OBJECTS);
         ompjit__host_repair(m);
         LLVMMemoryBufferRef written = LLVMWriteBitcodeToMemoryBuffer(m);
         ompjit__buf_add(w->out, LLVMGetBufferStart(written),

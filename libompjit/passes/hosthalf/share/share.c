@@ -263,7 +263,8 @@ static bool jumps(LLVMModuleRef m)
 /* One points-to analysis serves all regions. If it would be too much work,
  * w->points is NULL, and most accesses through pointers may be anywhere. */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
-                        const ompjit__unit *unit, bool whole)
+                        const ompjit__unit *unit,
+                        enum ompjit__callers callers)
 {
     LLVMValueRef begin = LLVMGetNamedFunction(m, ompjit__begins_data);
     ompjit__walk *w = begin ? calloc(1, sizeof *w) : NULL;
@@ -273,7 +274,8 @@ void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
     w->unit = unit;
     w->layout = LLVMGetModuleDataLayout(m);
     w->tbaa = ompjit__tbaa_kind(m);
-    w->whole = whole;
+    w->whole = callers == OMPJIT__CALLERS_NONE;
+    w->linked = callers == OMPJIT__CALLERS_OBJECTS;
     w->points = ompjit__points_create(m, w->layout, w->whole);
     w->jumps = jumps(m);
     for (LLVMUseRef u = LLVMGetFirstUse(begin); u && room;

@@ -9,12 +9,21 @@
 
 #include "core/core.h"
 
+/* Where a module's functions are called from, beside its own code. */
+enum ompjit__callers {
+    OMPJIT__CALLERS_NONE,    /* main alone is called from outside            */
+    OMPJIT__CALLERS_OUTSIDE, /* what calls them does so when the host half is
+                                not running                                  */
+    OMPJIT__CALLERS_OBJECTS  /* other objects of the program call them by name,
+                                also in functions that the host half calls   */
+};
+
 /* Marks the entries of data regions that no program can tell from a copy;
  * before anything else. It cannot fail: without memory it marks fewer entries
  * or none, and those are copied. `unit`, borrowed: says what the module's
- * kernels write. `whole`: nothing outside of the module calls more than main.
- * share.c */
+ * kernels write. share.c */
 void ompjit__host_share(ompjit__compiler *compiler, LLVMModuleRef m,
-                        const ompjit__unit *unit, bool whole);
+                        const ompjit__unit *unit,
+                        enum ompjit__callers callers);
 
 #endif

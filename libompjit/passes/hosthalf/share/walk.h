@@ -93,6 +93,7 @@ typedef struct ompjit__walk {
     LLVMValueRef top; /* the outermost function */
     bool structured; /* its end has the same arrays */
     bool whole;      /* nothing outside of the module calls more than main */
+    bool linked;     /* other objects call what is not static by its name  */
     ompjit__host_maps maps; /* of the call */
     ompjit__mapped_at entries[OMPJIT__WALK_ENTRIES];
     unsigned n;

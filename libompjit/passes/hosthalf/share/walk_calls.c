@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "frontend/describe/describe.h"
+#include "passes/hosthalf/points/live.h"
 #include "passes/hosthalf/share/walk_state.h"
 
 enum { DEEP = 24 };
@@ -144,8 +145,11 @@ static bool prints_into_arguments(LLVMValueRef call)
            !ompjit__format_only_reads(LLVMGetOperand(call, format));
 }
 
+static void run_entries(ompjit__walk *w, const ompjit__frame *frame,
+                        ompjit__state *s, LLVMValueRef call);
+
 /* A function that is not the module's, or not known. One of which nothing is
- * known may call exit(), too. Every one may wait for another thread, or be
+ * known may call exit(), too, and be another object's code. Every one may wait for another thread, or be
  * where a signal arrives, so that functions which were given away run there. */
 void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call,
@@ -155,6 +159,7 @@ void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
         known.class = OMPJIT__CALL_WRITES;
     if (known.class == OMPJIT__CALL_ANYTHING) {
         unknown_function(w, frame, s, call);
+        run_entries(w, frame, s, call);
         ompjit__walk_end_program(w, frame, s);
     } else if (known.class != OMPJIT__CALL_NOTHING) {
         for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
@@ -190,6 +195,38 @@ static void call_back(ompjit__walk *w, const ompjit__frame *frame,
         once = *s;
 }
 
+/* Calls a function from outside, once more. True: the state has grown. */
+static bool run_from_outside(ompjit__walk *w, const ompjit__frame *frame,
+                             ompjit__state *s, LLVMValueRef call,
+                             LLVMValueRef f)
+{
+    ompjit__frame inner = ompjit__walk_frame_in(frame, f, NULL);
+    ompjit__state once = *s;
+    inner.called_back = true;
+    if (f == w->top || inner.depth > DEEP) {
+        ompjit__walk_spoil_all(w, ompjit__unknown_call);
+        return false;
+    }
+    w->now = call;
+    return ompjit__walk_enter_frame(w, &inner, &once) &&
+           ompjit__state_merge(s, &once, w->n);
+}
+
+/* Another object's code calls functions of this one by their names, as often as
+ * may be and in any order; but main. */
+static void run_entries(ompjit__walk *w, const ompjit__frame *frame,
+                        ompjit__state *s, LLVMValueRef call)
+{
+    bool news = w->linked && !frame->called_back;
+    while (news) {
+        LLVMValueRef f = LLVMGetFirstFunction(LLVMGetGlobalParent(w->top));
+        for (news = false; f; f = LLVMGetNextFunction(f))
+            if (!LLVMIsDeclaration(f) && ompjit__live_is_entry(f, false) &&
+                !ompjit__live_is_entry(f, true))
+                news |= run_from_outside(w, frame, s, call, f);
+    }
+}
+
 /* Functions that functions outside were given are called as often as may be, in
  * any order and by any thread. A thread that waits in one has changed no more
  * than one that returns from it: those that map anything spoil all. */
@@ -206,18 +243,8 @@ void ompjit__walk_run_given(ompjit__walk *w, const ompjit__frame *frame,
         unsigned i = 0;
         news = false;
         for (LLVMValueRef f;
-             (f = ompjit__points_next_given(w->points, &i)) != NULL;) {
-            ompjit__frame inner = ompjit__walk_frame_in(frame, f, NULL);
-            ompjit__state once = *s;
-            inner.called_back = true;
-            if (f == w->top || inner.depth > DEEP) {
-                ompjit__walk_spoil_all(w, ompjit__unknown_call);
-                return;
-            }
-            w->now = call;
-            if (ompjit__walk_enter_frame(w, &inner, &once))
-                news |= ompjit__state_merge(s, &once, w->n);
-        }
+             (f = ompjit__points_next_given(w->points, &i)) != NULL;)
+            news |= run_from_outside(w, frame, s, call, f);
     }
 }
 
@@ -287,6 +314,7 @@ void ompjit__walk_call_of_library(ompjit__walk *w, const ompjit__frame *frame,
         ompjit__walk_end_program(w, frame, s);
         if (!w->whole)
             unknown_function(w, frame, s, call);
+        run_entries(w, frame, s, call);
     }
     ompjit__walk_foreign_call(w, frame, s, call, ompjit__call_of(name));
     if (back)
