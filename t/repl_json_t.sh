@@ -32,6 +32,18 @@ hear
 answers "an error, with its place" \
     '"status":"error".*"severity":"error","file":"In\[4\]","line":1,"column":5,' \
     '{"id":4,"op":"execute","code":"x = y;"}'
+answers "an array of arrays has a table" \
+    '"table":\{"columns":\["0","1","2"\],"rows":\[\["1","2","3"\],\["4","0","0"\]\],"count":2\}\}$' \
+    '{"id":4,"op":"execute","code":"int grid[2][3] = {{1, 2, 3}, {4}};\ngrid"}'
+answers "an array of structs, too" \
+    '"table":\{"columns":\["s","x"\],"rows":\[\["\\"a\\"","1.5"\]\],"count":1\}\}$' \
+    '{"id":4,"op":"execute","code":"struct { char *s; double x; } one[1] = {{\"a\", 1.5}};\none"}'
+answers "an array of numbers has none" '"value":"\{1, 2\}"\}$' \
+    '{"id":4,"op":"execute","code":"int two[2] = {1, 2};\ntwo"}'
+answers "what takes long is told" \
+    '^\{"id":4,"event":"progress","stage":"running","seconds":[0-9.]+\}$' \
+    '{"id":4,"op":"execute","code":"#include <unistd.h>\nusleep(1300000);"}'
+while ! case $heard in *status*) true ;; *) false ;; esac; do hear; done
 answers "an input that is not complete" '^\{"id":5,"status":"incomplete"' \
     '{"id":5,"op":"execute","code":"int f(int n) {"}'
 for each in 'int f(int n) {|incomplete' '#pragma omp target|incomplete' \

@@ -16,6 +16,7 @@ else:
     from ._typing import Any, Callable
 
 Stream = Callable[[str, str], None]
+Progress = Callable[[str, float], None]
 
 
 def find_tool() -> str:
@@ -58,10 +59,15 @@ class Session:
         self._process.stdin.flush()
 
     def ask(
-        self, op: str, stream: Stream | None = None, **members: Any
+        self,
+        op: str,
+        stream: Stream | None = None,
+        progress: Progress | None = None,
+        **members: Any,
     ) -> dict[str, Any]:
-        """The answer; `stream` gets output (its name, a text) before it. A
-        KeyboardInterrupt meanwhile interrupts the session's code."""
+        """The answer; `stream` gets output (its name, a text) before it, and
+        `progress` what takes long (a stage, seconds). A KeyboardInterrupt
+        meanwhile interrupts the session's code."""
         self._id += 1
         self._send({"op": op, "id": self._id, **members})
         while True:
@@ -74,7 +80,10 @@ class Session:
                 continue
             if "event" not in answer:
                 return answer
-            if stream:
+            if answer["event"] == "progress":
+                if progress:
+                    progress(answer["stage"], answer["seconds"])
+            elif stream:
                 stream(answer["name"], answer["text"])
 
     def interrupt(self) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import html
 import importlib
 import json
 import os
 import re
 import sys
 import tempfile
+import time
+import uuid
 
 from . import TYPE_CHECKING
 from ._repl import Session
@@ -45,6 +48,20 @@ def plotted(code: str) -> str | None:
     return found[1] if found and not found[1].endswith((".svg", ".png")) else None
 
 
+def table_html(table: dict[str, Any]) -> str:
+    """Rows of an array, each with its index."""
+    def row(cells: list[str], kind: str) -> str:
+        words = "".join(f"<{kind}>{html.escape(each)}</{kind}>" for each in cells)
+        return f"<tr>{words}</tr>"
+
+    lines = [
+        row([f"[{i}]", *cells], "td") for i, cells in enumerate(table["rows"])
+    ]
+    if table["count"] > len(lines):
+        lines.append(row(["...", f"{table['count']} rows"], "td"))
+    return f"<table>{row(['', *table['columns']], 'th')}{''.join(lines)}</table>"
+
+
 def kernel_class() -> Any:
     base: Any = importlib.import_module("ipykernel.kernelbase").Kernel
 
@@ -61,6 +78,8 @@ def kernel_class() -> Any:
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
             self.session_of_code = Session("--color=always")
+            self._progress_id = ""
+            self._told = False
 
         @property
         def implementation_version(self) -> str:
@@ -74,6 +93,20 @@ def kernel_class() -> Any:
             self.send_response(
                 self.iopub_socket, "stream", {"name": name, "text": text}
             )
+
+        def _display(self, kind: str, text: str) -> None:
+            """A text that the next one replaces."""
+            content = {
+                "data": {"text/plain": text},
+                "metadata": {},
+                "transient": {"display_id": self._progress_id},
+            }
+            self.send_response(self.iopub_socket, kind, content)
+
+        def _progress(self, stage: str, seconds: float) -> None:
+            kind = "update_display_data" if self._told else "display_data"
+            self._told = True
+            self._display(kind, f"{stage}, {seconds:.0f} s")
 
         def _begin_anew(self, error: EOFError) -> dict[str, Any]:
             self.session_of_code = Session("--color=always")
@@ -108,12 +141,22 @@ def kernel_class() -> Any:
             }
 
         def _ask(self, code: str, silent: bool) -> dict[str, Any]:
+            self._progress_id = uuid.uuid4().hex
+            self._told = False
+            begin = time.monotonic()
             try:
                 return self.session_of_code.ask(
-                    "execute", None if silent else self._stream, code=code
+                    "execute",
+                    None if silent else self._stream,
+                    None if silent else self._progress,
+                    code=code,
                 )
             except EOFError as error:
                 return self._begin_anew(error)
+            finally:
+                if self._told:
+                    seconds = time.monotonic() - begin
+                    self._display("update_display_data", f"{seconds:.1f} s")
 
         def _plot(self, arrays: str) -> dict[str, Any]:
             """The picture is a part of the cell's output."""
@@ -130,13 +173,15 @@ def kernel_class() -> Any:
             return answer
 
         def _show(self, answer: dict[str, Any]) -> None:
-            text = f"({answer['type']}) {answer['value']}"
+            data = {"text/plain": f"({answer['type']}) {answer['value']}"}
+            if "table" in answer:
+                data["text/html"] = table_html(answer["table"])
             self.send_response(
                 self.iopub_socket,
                 "execute_result",
                 {
                     "execution_count": self.execution_count,
-                    "data": {"text/plain": text},
+                    "data": data,
                     "metadata": {},
                 },
             )

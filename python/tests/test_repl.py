@@ -16,6 +16,7 @@ from ompjit._repl_kernel import (
     install,
     plain,
     plotted,
+    table_html,
 )
 
 try:
@@ -80,6 +81,14 @@ class Cursors(unittest.TestCase):
 class Texts(unittest.TestCase):
     def test_plain(self):
         self.assertEqual(plain("\x1b[1ma\x1b[0;31m: b\x1b[0m"), "a: b")
+
+    def test_tables(self):
+        table = {"columns": ["<x>"], "rows": [["1"]], "count": 500}
+        self.assertEqual(
+            table_html(table),
+            "<table><tr><th></th><th>&lt;x&gt;</th></tr><tr><td>[0]</td>"
+            "<td>1</td></tr><tr><td>...</td><td>500 rows</td></tr></table>",
+        )
 
     def test_plots(self):
         self.assertEqual(plotted(":plot x y\n"), "x y")
@@ -240,6 +249,30 @@ class Kernels(unittest.TestCase):
         self.assertEqual(shown[0]["text/plain"], "a plot of series")
         reply, _ = self.execute(":plot nothing")
         self.assertIn("nothing is no variable", reply["evalue"])
+
+    def test_table(self):
+        _, messages = self.execute(
+            "struct pair { int a; double b; } pairs[2] = {{1, 2.5}, {3}};\npairs"
+        )
+        shown = [
+            each["content"]["data"]
+            for each in messages
+            if each["msg_type"] == "execute_result"
+        ]
+        self.assertEqual(
+            shown[0]["text/html"],
+            "<table><tr><th></th><th>a</th><th>b</th></tr>"
+            "<tr><td>[0]</td><td>1</td><td>2.5</td></tr>"
+            "<tr><td>[1]</td><td>3</td><td>0.0</td></tr></table>",
+        )
+
+    def test_progress(self):
+        _, messages = self.execute("#include <unistd.h>\nusleep(2500000);")
+        kinds = [each["msg_type"] for each in messages]
+        self.assertIn("display_data", kinds)
+        self.assertIn("update_display_data", kinds)
+        shown = messages[kinds.index("display_data")]["content"]
+        self.assertRegex(shown["data"]["text/plain"], r"^running, \d+ s$")
 
     def test_completion_and_inspection(self):
         self.execute("int number_of_things = 4;")

@@ -94,6 +94,7 @@ void outcome_free(struct outcome *out)
     free(out->text);
     free(out->type);
     free(out->value);
+    free(out->rows);
     *out = (struct outcome){0};
 }
 
@@ -282,7 +283,9 @@ static ompjit_status run_limited(struct unit *u, ompjit_error *err)
     enum { LATER_MS = 300 };
     engine *e = u->e;
     interrupt_after(e->limit_s ? e->limit_s * 1000 + LATER_MS : 0);
+    atomic_store(&e->runs, true);
     const bool good = guard_run(e, run, u, err);
+    atomic_store(&e->runs, false);
     interrupt_not_after();
     if (good)
         return OMPJIT_OK;
@@ -338,7 +341,7 @@ static void *value_address(struct unit *u)
 struct showing {
     struct unit *u;
     void *address;
-    ompjit__buf text;
+    ompjit__buf text, rows;
 };
 
 static void show(void *arg)
@@ -346,6 +349,9 @@ static void show(void *arg)
     struct showing *s = arg;
     show_value(&s->u->answer.value.shape, s->address, name_at,
                s->u->e->symbols, &s->text);
+    if (s->u->e->tables)
+        show_rows(&s->u->answer.value.shape, s->address, name_at,
+                  s->u->e->symbols, &s->rows);
 }
 
 static void take_value(struct unit *u, struct outcome *out)
@@ -357,10 +363,12 @@ static void take_value(struct unit *u, struct outcome *out)
     if (!guard_run(u->e, show, &s, &err)) {
         outcome_tell(out, err.text);
         ompjit__buf_free(&s.text);
+        ompjit__buf_free(&s.rows);
         return;
     }
     out->type = ompjit__strdup(u->answer.value.type);
     out->value = s.text.data;
+    out->rows = s.rows.data;
 }
 
 /* --------------------------------------------------------------------- keep */

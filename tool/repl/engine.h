@@ -38,6 +38,8 @@ struct engine {
     size_t nunits;
     unsigned next;       /* number of the next input */
     bool colours;
+    bool tables;         /* outcomes have rows      */
+    atomic_bool runs;    /* session code is running */
     ompjit_opt_level opt_level;
     ompjit_device **devices; /* of the context                           */
     unsigned ndevices;
@@ -71,6 +73,7 @@ struct outcome {
     struct message *messages; /* clang's */
     size_t nmessages;
     char *type, *value; /* of the last expression; NULL: none                */
+    char *rows;         /* it as JSON, where it has rows (show.h), or NULL   */
     bool quits;         /* it was a command to leave                         */
 };
 

@@ -58,6 +58,7 @@ static int make_engine(struct repl *r)
         return failed(&err);
     r->e->limit_s = r->o->run_limit;
     r->e->colours = repl_colours(r, STDERR_FILENO);
+    r->e->tables = r->o->json;
     return EXIT_OK;
 }
 

@@ -47,7 +47,11 @@ struct server {
         size_t nkept;
     } streams[2];
     bool captures;
-    int wake[2];          /* a pipe: the thread that captures ends           */
+    int wake[2];          /* a pipe: an input begins, or, where it is closed,
+                           * the thread that captures ends                   */
+    uint64_t began;       /* the input that is executed; 0: none; under
+                           * `capturing`                                     */
+    uint64_t told;        /* of it; 0: nothing                               */
     bool quits;           /* a command has said so                         */
     long long id;         /* of the request that is executed; -1: none       */
 };
@@ -140,22 +144,64 @@ static void forward(struct server *s, struct stream *stream)
  * there, all has been sent. */
 static pthread_mutex_t capturing = PTHREAD_MUTEX_INITIALIZER;
 
+/* An input that takes long: the client is told now and then. The time to wait
+ * for the next look, in ms; -1: any. */
+static int tell_progress(struct server *s)
+{
+    enum { FIRST_MS = 1000, EACH_MS = 250 };
+    const uint64_t now = ompjit__now();
+    int next = -1;
+    pthread_mutex_lock(&capturing);
+    if (s->began) {
+        next = EACH_MS;
+        if (now - s->began >= OMPJIT__MS(FIRST_MS) &&
+            now - s->told >= OMPJIT__MS(EACH_MS)) {
+            const engine *e = repl_engine(s->repl);
+            ompjit__buf line = {0};
+            begin(s, &line);
+            json_add_member(&line, "event", "progress");
+            json_add_member(&line, "stage",
+                            atomic_load(&e->runs) ? "running" : "compiling");
+            json_add_raw(&line, "seconds", "%.1f",
+                         (double)(now - s->began) / 1e9);
+            end(s, &line);
+            s->told = now;
+        }
+    }
+    pthread_mutex_unlock(&capturing);
+    return next;
+}
+
+/* 0: the input is over. */
+static void set_began(struct server *s, uint64_t began)
+{
+    pthread_mutex_lock(&capturing);
+    s->began = began;
+    s->told = 0;
+    pthread_mutex_unlock(&capturing);
+    while (began && s->captures && write(s->wake[1], "", 1) < 0 &&
+           errno == EINTR)
+        ;
+}
+
 static void *capture(void *arg)
 {
     struct server *s = arg;
+    char woken;
     for (;;) {
         struct pollfd fds[3] = {{s->streams[0].fd, POLLIN, 0},
                                 {s->streams[1].fd, POLLIN, 0},
                                 {s->wake[0], POLLIN, 0}};
-        if (poll(fds, 3, -1) < 0 && errno != EINTR)
-            return NULL;
+        const int wait = tell_progress(s);
+        if (poll(fds, 3, wait) < 0)
+            continue;
         for (int i = 0; i < 2; i++)
             if (fds[i].revents) {
                 pthread_mutex_lock(&capturing);
                 forward(s, &s->streams[i]);
                 pthread_mutex_unlock(&capturing);
             }
-        if (fds[2].revents)
+        if (fds[2].revents && read(s->wake[0], &woken, 1) <= 0)
             return NULL;
     }
 }
@@ -352,9 +398,11 @@ static void execute(struct server *s, const json *body)
     interrupt_engine(repl_engine(s->repl));
     if (atomic_load(&s->stop))
         atomic_store(&repl_engine(s->repl)->interrupted, true);
+    set_began(s, ompjit__now());
     repl_execute(s->repl, json_text(body, "name", name ? name : "input"), 1,
                  code->text, code->size, &out);
     interrupt_engine(NULL);
+    set_began(s, 0);
     pthread_mutex_lock(&s->lock);
     s->executes = false;
     pthread_mutex_unlock(&s->lock);
@@ -364,6 +412,8 @@ static void execute(struct server *s, const json *body)
     json_add_raw(&line, "number", "%u", number);
     json_add_member(&line, "type", out.type);
     json_add_member(&line, "value", out.value);
+    if (out.rows)
+        json_add_raw(&line, "table", "%s", out.rows);
     json_add_member(&line, "text", out.text);
     add_messages(&out, &line);
     if (out.quits)

@@ -14,5 +14,9 @@ typedef const char *show_name(void *data, const void *address);
  * of more than a few lines are cut. */
 void show_value(const ompjit__buf *shape, const void *address,
                 show_name *name, void *data, ompjit__buf *out);
+/* rows.c: appends an array of arrays or of structs as JSON; nothing: it is none.
+ */
+void show_rows(const ompjit__buf *shape, const void *address, show_name *name,
+               void *data, ompjit__buf *out);
 
 #endif

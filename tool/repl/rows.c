@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Arrays of arrays and of structs as rows and columns, for clients that draw
+ * tables: {"columns":[NAME...],"rows":[[TEXT...]...],"count":N}.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pack.h"
+#include "core/repl.h"
+#include "tool/repl/json.h"
+#include "tool/repl/show.h"
+
+enum { ROWS = 100, COLUMNS = 24 }; /* that are shown */
+
+/* Where its values are in an element, and their shape. */
+struct column {
+    char *name;
+    uint64_t offset;
+    ompjit__reader shape;
+};
+
+struct columns {
+    struct column all[COLUMNS];
+    unsigned n;
+    bool cut; /* there are more */
+};
+
+/* ------------------------------------------------------------------- shapes */
+
+static void skip_numbers(ompjit__reader *r, unsigned n)
+{
+    while (n--)
+        ompjit__read_number(r);
+}
+
+/* Reads one shape (core/repl.h). */
+static void skip(ompjit__reader *r)
+{
+    const uint64_t kind = ompjit__read_number(r);
+    const bool record =
+        kind == OMPJIT__SHAPE_RECORD || kind == OMPJIT__SHAPE_UNION;
+    if (kind == OMPJIT__SHAPE_COMPLEX) {
+        skip(r);
+    } else if (kind == OMPJIT__SHAPE_ARRAY) {
+        skip_numbers(r, 2);
+        skip(r);
+    } else if (record || kind == OMPJIT__SHAPE_ENUM) {
+        skip_numbers(r, record ? 1 : 2);
+        for (size_t n = ompjit__read_count(r); n && !r->bad; n--) {
+            free(ompjit__read_string(r));
+            skip_numbers(r, record ? 3 : 1);
+            if (record)
+                skip(r);
+        }
+    } else {
+        skip_numbers(r, kind == OMPJIT__SHAPE_CHAR ||
+                                kind == OMPJIT__SHAPE_INTEGER ||
+                                kind == OMPJIT__SHAPE_FLOAT
+                            ? 2
+                            : 1);
+    }
+}
+
+/* ------------------------------------------------------------------ columns */
+
+static void add_column(struct columns *c, char *name, uint64_t offset,
+                       const ompjit__reader *shape)
+{
+    if (c->n == COLUMNS) {
+        c->cut = true;
+        free(name);
+        return;
+    }
+    c->all[c->n++] = (struct column){name, offset, *shape};
+}
+
+static bool find_elements(ompjit__reader *r, struct columns *c)
+{
+    const uint64_t n = ompjit__read_number(r), size = ompjit__read_number(r);
+    ompjit__reader kind = *r;
+    if (ompjit__read_number(&kind) == OMPJIT__SHAPE_CHAR && size == 1)
+        return false; /* a string */
+    for (uint64_t i = 0; i < n && !c->cut; i++)
+        add_column(c, ompjit__format("%u", (unsigned)i), i * size, r);
+    return n != 0;
+}
+
+static bool find_fields(ompjit__reader *r, struct columns *c)
+{
+    skip_numbers(r, 1);
+    for (size_t n = ompjit__read_count(r); n && !r->bad; n--) {
+        char *name = ompjit__read_string(r);
+        const uint64_t offset = ompjit__read_number(r);
+        skip_numbers(r, 1);
+        const bool bits = ompjit__read_number(r);
+        add_column(c, name, offset, r);
+        skip(r);
+        if (bits)
+            return false;
+    }
+    return c->n != 0;
+}
+
+/* Those of an element. False: it has none. */
+static bool find_columns(ompjit__reader element, struct columns *c)
+{
+    switch (ompjit__read_number(&element)) {
+    case OMPJIT__SHAPE_ARRAY:
+        return find_elements(&element, c);
+    case OMPJIT__SHAPE_RECORD:
+        return find_fields(&element, c);
+    default:
+        return false;
+    }
+}
+
+/* --------------------------------------------------------------------- rows */
+
+static void add_text(ompjit__buf *out, const char *text)
+{
+    json_add_comma(out);
+    json_add_string(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void add_row(const struct columns *c, const char *at, show_name *name,
+                    void *data, ompjit__buf *out)
+{
+    json_add_comma(out);
+    ompjit__buf_add(out, "[", 1);
+    for (unsigned i = 0; i < c->n; i++) {
+        const struct column *each = &c->all[i];
+        const ompjit__buf shape = {.data = (char *)each->shape.at,
+                                   .size = each->shape.left};
+        ompjit__buf text = {0};
+        show_value(&shape, at + each->offset, name, data, &text);
+        add_text(out, text.data);
+        ompjit__buf_free(&text);
+    }
+    if (c->cut)
+        add_text(out, "...");
+    ompjit__buf_add(out, "]", 1);
+}
+
+static void add_names(const struct columns *c, ompjit__buf *out)
+{
+    ompjit__buf_printf(out, "{\"columns\":[");
+    for (unsigned i = 0; i < c->n; i++)
+        add_text(out, c->all[i].name);
+    if (c->cut)
+        add_text(out, "...");
+    ompjit__buf_printf(out, "],\"rows\":[");
+}
+
+void show_rows(const ompjit__buf *shape, const void *address, show_name *name,
+               void *data, ompjit__buf *out)
+{
+    ompjit__reader r = {shape->data, shape->size, false};
+    struct columns c = {.n = 0};
+    if (ompjit__read_number(&r) != OMPJIT__SHAPE_ARRAY)
+        return;
+    const uint64_t n = ompjit__read_number(&r), size = ompjit__read_number(&r);
+    if (find_columns(r, &c) && !r.bad) {
+        add_names(&c, out);
+        for (uint64_t i = 0; i < n && i < ROWS; i++)
+            add_row(&c, (const char *)address + i * size, name, data, out);
+        ompjit__buf_printf(out, "],\"count\":%llu}", (unsigned long long)n);
+    }
+    for (unsigned i = 0; i < c.n; i++)
+        free(c.all[i].name);
+}
