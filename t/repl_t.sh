@@ -289,6 +289,28 @@ int r;
 #pragma omp target map(from: r)
 r = f();' '^inputs.c:6: error: .*undefined symbols: plain$' --device host
 
+# clang notes what devices cannot do, and tells it when a function is used on
+# one, inputs later.
+wide='double f(double x) { __float128 y = x; return (double)(y * y); }
+f(2)
+int n = 0;
+#pragma omp target map(n)
+n++;
+double g(double x) { return f(x); }'
+breaks "what a device cannot do is an error of the input that uses it there" \
+    "$wide
+double r;
+#pragma omp target map(from: r)
+r = g(2);" '^inputs.c:1:[0-9]+: error: .*__float128.* support' --device host
+is "$out" "(double) 4.0" "  and not of one on the host"
+prints "  nor of one that uses another function" "$wide
+double f(double x) { return x * x * x; }
+double r;
+#pragma omp target map(from: r)
+r = f(2);
+r + n" '(double) 4.0
+(double) 9.0' --device host
+
 # ------------------------------------------------------------------- errors
 breaks "an error of the compiler" 'int x = 1;
 
