@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/repl/colour.h"
+#include "tool/repl/terminal/colour.h"
 #include "tool/repl/commands.h"
 #include "tool/repl/repl.h"
 #include "tool/repl/scan.h"

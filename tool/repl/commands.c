@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tool/repl/colour.h"
+#include "tool/repl/terminal/colour.h"
 #include "tool/repl/commands.h"
-#include "tool/repl/complete.h"
-#include "tool/repl/numbers.h"
-#include "tool/repl/plot.h"
+#include "tool/repl/session/complete.h"
+#include "tool/repl/terminal/numbers.h"
+#include "tool/repl/terminal/plot.h"
 #include "tool/repl/state.h"
 #include "tool/tool.h"
 

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tool/repl/colour.h"
-#include "tool/repl/edit.h"
+#include "tool/repl/terminal/colour.h"
+#include "tool/repl/terminal/edit.h"
 #include "tool/repl/json.h"
 #include "tool/repl/repl.h"
 #include "tool/tool.h"
@@ -42,7 +42,7 @@ static void on_interrupt(int number)
     (void)number;
 }
 
-/* SIGINT is blocked but where this waits for the terminal (edit.c) or the
+/* SIGINT is blocked but where this waits for the terminal (terminal/edit.c) or the
  * session, so that none is missed. */
 static void block_interrupts(int how)
 {

@@ -8,12 +8,13 @@
  *   serve.c     requests in JSON
  *   prompt.c    a terminal: a process of its own, which asks in JSON
  *   commands.c  inputs that begin with a colon
- *   colour.c    colours of what a terminal shows
+ *   session/    executes inputs
+ *   terminal/   lines, colours and plots
  */
 #ifndef OMPJIT_REPL_REPL_H
 #define OMPJIT_REPL_REPL_H
 
-#include "tool/repl/engine.h"
+#include "tool/repl/session/engine.h"
 
 struct list;
 struct options;

@@ -15,7 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tool/repl/interrupt.h"
+#include "tool/repl/session/interrupt.h"
 #include "tool/repl/json.h"
 #include "tool/repl/repl.h"
 #include "tool/repl/scan.h"

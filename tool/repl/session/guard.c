@@ -11,7 +11,7 @@
 #include "device/engine/thread.h"
 #include "function/function.h"
 #include "omptarget/offload.h"
-#include "tool/repl/engine.h"
+#include "tool/repl/session/engine.h"
 
 /* Signal handlers look at the pages while they are added to: the array stays
  * where it is. */

@@ -10,7 +10,7 @@
 #include "base/pack.h"
 #include "core/repl.h"
 #include "tool/repl/json.h"
-#include "tool/repl/show.h"
+#include "tool/repl/session/show.h"
 
 enum { ROWS = 100, COLUMNS = 24 }; /* that are shown */
 

@@ -5,7 +5,7 @@
 #ifndef OMPJIT_REPL_COMPLETE_H
 #define OMPJIT_REPL_COMPLETE_H
 
-#include "tool/repl/front.h"
+#include "tool/repl/session/front.h"
 
 /* Appends a completion where its name begins as the text does. False: no
  * memory. */

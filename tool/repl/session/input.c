@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/repl/front.h"
+#include "tool/repl/session/front.h"
 
 /* ------------------------------------------------------------------ inputs */
 

@@ -13,7 +13,7 @@
 
 #include "base/pack.h"
 #include "core/repl.h"
-#include "tool/repl/show.h"
+#include "tool/repl/session/show.h"
 
 enum {
     LINE = 72,       /* letters that a list takes in one line       */

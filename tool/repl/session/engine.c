@@ -8,10 +8,10 @@
 
 #include "ompjit_function.h"
 #include "omptarget/offload.h"
-#include "tool/repl/complete.h"
-#include "tool/repl/engine.h"
-#include "tool/repl/interrupt.h"
-#include "tool/repl/show.h"
+#include "tool/repl/session/complete.h"
+#include "tool/repl/session/engine.h"
+#include "tool/repl/session/interrupt.h"
+#include "tool/repl/session/show.h"
 
 /* ------------------------------------------------------------------- engine */
 

@@ -6,7 +6,7 @@
 #ifndef OMPJIT_REPL_INTERRUPT_H
 #define OMPJIT_REPL_INTERRUPT_H
 
-#include "tool/repl/engine.h"
+#include "tool/repl/session/engine.h"
 
 /* The calling thread is the one that executes inputs. From now on SIGINT is an
  * interrupt. `give_up` is called by another thread where the session's code does

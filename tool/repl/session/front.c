@@ -23,7 +23,7 @@
 
 #include "base/hold.h"
 #include "frontend/clang/front_end.h"
-#include "tool/repl/front.h"
+#include "tool/repl/session/front.h"
 
 enum { HOST, DEVICE, HALVES };
 static const char *const names[] = {"host", "device"};

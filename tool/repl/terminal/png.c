@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/repl/png.h"
+#include "tool/repl/terminal/png.h"
 
 /* ------------------------------------------------------------------ drawing */
 

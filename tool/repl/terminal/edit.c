@@ -17,7 +17,7 @@
 #include <wchar.h>
 
 #include "base/base.h"
-#include "tool/repl/edit.h"
+#include "tool/repl/terminal/edit.h"
 
 /* <histedit.h> */
 enum {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "ompjit_function.h"
-#include "tool/repl/interrupt.h"
+#include "tool/repl/session/interrupt.h"
 
 /* One for the process, as signal handlers are. */
 static struct {

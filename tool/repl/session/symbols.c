@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "loader/stubs.h"
-#include "tool/repl/symbols.h"
+#include "tool/repl/session/symbols.h"
 
 struct symbol {
     struct symbol *next;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/repl/colour.h"
+#include "tool/repl/terminal/colour.h"
 #include "tool/tool.h"
 
 bool colour_wanted(const struct options *o, int fd)

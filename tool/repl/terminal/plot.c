@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/repl/plot.h"
-#include "tool/repl/png.h"
+#include "tool/repl/terminal/plot.h"
+#include "tool/repl/terminal/png.h"
 
 enum {
     COLUMNS = 60, /* letters */

@@ -7,7 +7,7 @@
 
 #include "base/pack.h"
 #include "core/repl.h"
-#include "tool/repl/numbers.h"
+#include "tool/repl/terminal/numbers.h"
 
 /* The form of an element. */
 struct number {

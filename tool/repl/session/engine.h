@@ -14,8 +14,8 @@
 
 #include "api/module.h"
 #include "device/engine/guard.h"
-#include "tool/repl/front.h"
-#include "tool/repl/symbols.h"
+#include "tool/repl/session/front.h"
+#include "tool/repl/session/symbols.h"
 
 typedef struct engine engine;
 

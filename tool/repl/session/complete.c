@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tool/repl/complete.h"
+#include "tool/repl/session/complete.h"
 
 bool complete_add(struct answer *out, const char *text, size_t size,
                   const char *name, const char *detail)
