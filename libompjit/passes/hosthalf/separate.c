@@ -26,8 +26,9 @@ static bool is_replaceable(LLVMValueRef f)
     return linkage == LLVMWeakAnyLinkage || linkage == LLVMLinkOnceAnyLinkage;
 }
 
-/* points_set.c believes no weak variable's value. -fsemantic-interposition lets a library replace each function that is not
- * static; without it clang itself does not believe that. */
+/* -fsemantic-interposition lets a library replace each function that is not
+ * static; without it clang itself does not expect that. Weak variables need no
+ * question: points_set.c believes no value of theirs. */
 bool ompjit__separate_may_replace(LLVMModuleRef m)
 {
     static const char flag[] = "SemanticInterposition";
