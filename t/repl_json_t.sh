@@ -40,6 +40,14 @@ answers "an array of structs, too" \
     '{"id":4,"op":"execute","code":"struct { char *s; double x; } one[1] = {{\"a\", 1.5}};\none"}'
 answers "an array of numbers has none" '"value":"\{1, 2\}"\}$' \
     '{"id":4,"op":"execute","code":"int two[2] = {1, 2};\ntwo"}'
+answers "an array that becomes a number, which the same input uses" \
+    '"status":"ok".*"type":"int","value":"1"\}$' \
+    '{"id":4,"op":"execute","code":"int two = 0;\ntwo++;\ntwo"}'
+answers "an error in an input that redefines" \
+    '"status":"error".*undeclared identifier .nothing' \
+    '{"id":4,"op":"execute","code":"int two[2];\ntwo[0] = nothing;"}'
+answers "  leaves the number" '"type":"int","value":"1"\}$' \
+    '{"id":4,"op":"execute","code":"two"}'
 answers "what takes long is told" \
     '^\{"id":4,"event":"progress","stage":"running","seconds":[0-9.]+\}$' \
     '{"id":4,"op":"execute","code":"#include <unistd.h>\nusleep(1300000);"}'

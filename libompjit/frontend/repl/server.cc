@@ -235,7 +235,8 @@ class Server {
         read_host();
         if (report.bad && report.at_end) {
             reply_head(report, OMPJIT__REPL_UNDONE, &reply);
-        } else if (report.bad && !report.left && !report.conflicts.empty()) {
+        } else if (report.bad && !report.conflicts.empty()) {
+            // Errors beside these may come of the old declaration's type.
             std::vector<Range> blanks;
             std::vector<Place> hidden;
             resolve(session, last, result, blanks, hidden);
