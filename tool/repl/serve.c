@@ -15,10 +15,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tool/repl/session/interrupt.h"
 #include "tool/repl/json.h"
 #include "tool/repl/repl.h"
 #include "tool/repl/scan.h"
+#include "tool/repl/session/interrupt.h"
 #include "tool/tool.h"
 
 /* A request that waits. */
@@ -193,8 +193,11 @@ static void *capture(void *arg)
                                 {s->streams[1].fd, POLLIN, 0},
                                 {s->wake[0], POLLIN, 0}};
         const int wait = tell_progress(s);
-        if (poll(fds, 3, wait) < 0)
-            continue;
+        if (poll(fds, 3, wait) < 0) {
+            if (errno == EINTR)
+                continue;
+            return NULL;
+        }
         for (int i = 0; i < 2; i++)
             if (fds[i].revents) {
                 pthread_mutex_lock(&capturing);

@@ -27,42 +27,6 @@ struct columns {
     bool cut; /* there are more */
 };
 
-/* ------------------------------------------------------------------- shapes */
-
-static void skip_numbers(ompjit__reader *r, unsigned n)
-{
-    while (n--)
-        ompjit__read_number(r);
-}
-
-/* Reads one shape (core/repl.h). */
-static void skip(ompjit__reader *r)
-{
-    const uint64_t kind = ompjit__read_number(r);
-    const bool record =
-        kind == OMPJIT__SHAPE_RECORD || kind == OMPJIT__SHAPE_UNION;
-    if (kind == OMPJIT__SHAPE_COMPLEX) {
-        skip(r);
-    } else if (kind == OMPJIT__SHAPE_ARRAY) {
-        skip_numbers(r, 2);
-        skip(r);
-    } else if (record || kind == OMPJIT__SHAPE_ENUM) {
-        skip_numbers(r, record ? 1 : 2);
-        for (size_t n = ompjit__read_count(r); n && !r->bad; n--) {
-            free(ompjit__read_string(r));
-            skip_numbers(r, record ? 3 : 1);
-            if (record)
-                skip(r);
-        }
-    } else {
-        skip_numbers(r, kind == OMPJIT__SHAPE_CHAR ||
-                                kind == OMPJIT__SHAPE_INTEGER ||
-                                kind == OMPJIT__SHAPE_FLOAT
-                            ? 2
-                            : 1);
-    }
-}
-
 /* ------------------------------------------------------------------ columns */
 
 static void add_column(struct columns *c, char *name, uint64_t offset,
@@ -89,14 +53,14 @@ static bool find_elements(ompjit__reader *r, struct columns *c)
 
 static bool find_fields(ompjit__reader *r, struct columns *c)
 {
-    skip_numbers(r, 1);
+    ompjit__read_number(r); /* the size */
     for (size_t n = ompjit__read_count(r); n && !r->bad; n--) {
         char *name = ompjit__read_string(r);
         const uint64_t offset = ompjit__read_number(r);
-        skip_numbers(r, 1);
+        ompjit__read_number(r); /* the bit */
         const bool bits = ompjit__read_number(r);
         add_column(c, name, offset, r);
-        skip(r);
+        show_skip(r);
         if (bits)
             return false;
     }

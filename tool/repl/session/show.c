@@ -32,6 +32,40 @@ struct show {
     bool inside; /* of another value: one line, and short */
 };
 
+static void skip_numbers(ompjit__reader *r, unsigned n)
+{
+    while (n--)
+        ompjit__read_number(r);
+}
+
+void show_skip(ompjit__reader *r)
+{
+    const uint64_t kind = ompjit__read_number(r);
+    const bool record =
+        kind == OMPJIT__SHAPE_RECORD || kind == OMPJIT__SHAPE_UNION;
+    size_t size;
+    if (kind == OMPJIT__SHAPE_COMPLEX) {
+        show_skip(r);
+    } else if (kind == OMPJIT__SHAPE_ARRAY) {
+        skip_numbers(r, 2);
+        show_skip(r);
+    } else if (record || kind == OMPJIT__SHAPE_ENUM) {
+        skip_numbers(r, record ? 1 : 2);
+        for (size_t n = ompjit__read_count(r); n && !r->bad; n--) {
+            ompjit__read_bytes(r, &size);
+            skip_numbers(r, record ? 3 : 1);
+            if (record)
+                show_skip(r);
+        }
+    } else {
+        skip_numbers(r, kind == OMPJIT__SHAPE_CHAR ||
+                                kind == OMPJIT__SHAPE_INTEGER ||
+                                kind == OMPJIT__SHAPE_FLOAT
+                            ? 2
+                            : 1);
+    }
+}
+
 static void show(struct show *s);
 
 static void add(struct show *s, const char *text)
@@ -376,21 +410,6 @@ static void show_table(struct show *s, uint64_t n, uint64_t size,
     }
 }
 
-/* Reads a shape without showing anything. */
-static void skip(struct show *s)
-{
-    struct show blind = *s;
-    ompjit__buf nowhere = {0};
-    static const char zeros[64] = {0};
-    blind.out = &nowhere;
-    blind.at = zeros;
-    blind.inside = true;
-    blind.depth = DEPTH + 1; /* leaves out all that is inside */
-    show(&blind);
-    ompjit__buf_free(&nowhere);
-    s->shape = blind.shape;
-}
-
 /* An array of char, up to the zeros at its end. */
 static bool show_char_array(struct show *s, uint64_t n, uint64_t size,
                             const ompjit__reader *shape, const char *at)
@@ -403,7 +422,7 @@ static bool show_char_array(struct show *s, uint64_t n, uint64_t size,
     add_text(s, at, n < TEXT_MOST ? n : TEXT_MOST);
     if (n > TEXT_MOST)
         add(s, "...");
-    skip(s);
+    show_skip(&s->shape);
     return true;
 }
 
@@ -413,7 +432,7 @@ static void show_array(struct show *s)
     ompjit__reader shape = s->shape;
     const char *at = s->at;
     if (s->depth > DEPTH) {
-        skip(s);
+        show_skip(&s->shape);
         return;
     }
     if (show_char_array(s, n, size, &shape, at))
@@ -421,7 +440,7 @@ static void show_array(struct show *s)
     if (!show_list(s, n, size, &shape, at))
         show_table(s, n, size, &shape, at);
     if (!n)
-        skip(s);
+        show_skip(&s->shape);
 }
 
 /* The bits of a field, as a whole number of bytes. */
@@ -468,7 +487,7 @@ static void show_field(struct show *s, const char *at, bool first)
     ompjit__reader shape = s->shape;
     char *text = NULL;
     if (blind)
-        skip(s);
+        show_skip(&s->shape);
     else
         text = element(s, &shape, place);
     if (!blind && name && *name)
