@@ -106,7 +106,7 @@ two() {
     succeeds "$1" "$cc" -O2 -fopenmp one.c two.c -o two
     shares "  the program" "$2" "$3" ./two
 }
-# What all have in common: x is mapped, and a kernel of this object adds 1.
+# In all of them a kernel of one.c adds 1 to x, which is mapped.
 cat >one.h <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,23 +123,25 @@ cat >two.h <<'END'
 #include <stdio.h>
 extern double *x;
 END
-{
+# one FUNCTION DECLARATIONS: a source that calls the function while x is mapped.
+one() {
     cat one.h
-    cat <<'END'
-void look(void);
+    printf '%s\n' "$2"
+    cat <<END
 int main(void)
 {
     x = calloc(N, sizeof *x);
 #pragma omp target data map(tofrom: x[:N])
     {
         add(x);
-        look();
+        $1();
     }
-    printf("%g\n", x[0]);
+    printf("%g\\n", x[0]);
     return 0;
 }
 END
-} >one.c
+}
+one look 'void look(void);' >one.c
 {
     cat two.h
     cat <<'END'
@@ -147,42 +149,11 @@ void look(void) { printf("%g ", x[0]); }
 END
 } >two.c
 two "a function of another object reads" "0 1" 2
-{
-    cat one.h
-    cat <<'END'
-__attribute__((weak)) void look(void) { }
-int main(void)
-{
-    x = calloc(N, sizeof *x);
-#pragma omp target data map(tofrom: x[:N])
-    {
-        add(x);
-        look();
-    }
-    printf("%g\n", x[0]);
-    return 0;
-}
-END
-} >one.c
+one look '__attribute__((weak)) void look(void) { }' >one.c
 two "another object replaces a weak function" "0 1" 2
-{
-    sed 's/^double \*x/static double *x/' one.h
-    cat <<'END'
-void other(void);
-void look(void) { printf("%g ", x[0]); }
-int main(void)
-{
-    x = calloc(N, sizeof *x);
-#pragma omp target data map(tofrom: x[:N])
-    {
-        add(x);
-        other();
-    }
-    printf("%g\n", x[0]);
-    return 0;
-}
-END
-} >one.c
+one other 'void other(void);
+void look(void) { printf("%g ", x[0]); }' |
+    sed 's/^double \*x/static double *x/' >one.c
 echo 'void look(void); void other(void) { look(); }' >two.c
 two "another object calls a function of this one" "0 1" 2
 {

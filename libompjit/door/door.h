@@ -44,7 +44,7 @@ enum ompjit__op {
     OMPJIT__OP_HOST_CPU,       /* -> the CPU's name in LLVM                 */
     OMPJIT__OP_PRINT_IR,       /* bitcode -> text                           */
     OMPJIT__OP_HALF_REPAIR,    /* a host half's bitcode -> it, corrected    */
-    OMPJIT__OP_HALVES_MATCH,   /* two halves -> are they of one source?    */
+    OMPJIT__OP_HALVES_MATCH,   /* two halves -> both, with equal names     */
     OMPJIT__OP_SIGNATURES,     /* a host half -> its functions' signatures  */
     OMPJIT__OP_COUNT
 };

@@ -13,8 +13,8 @@ bool command_is(const char *text, size_t size);
 /* Executes it. `out` is empty, and the caller's to free. */
 void command_execute(struct repl *r, const char *file, unsigned line,
                      const char *text, size_t size, struct outcome *out);
-/* What can stand at the end of a text that begins with a colon: names of
- * commands, or what the command's argument can be. */
+/* Finds words that can end a text that begins with a colon: names of commands,
+ * or arguments of the command. */
 void command_complete(struct repl *r, const char *text, size_t size,
                       struct words *out);
 

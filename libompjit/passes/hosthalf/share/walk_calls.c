@@ -149,8 +149,9 @@ static void run_entries(ompjit__walk *w, const ompjit__frame *frame,
                         ompjit__state *s, LLVMValueRef call);
 
 /* A function that is not the module's, or not known. One of which nothing is
- * known may call exit(), too, and be another object's code. Every one may wait for another thread, or be
- * where a signal arrives, so that functions which were given away run there. */
+ * known may call exit(), too, and be another object's code. Every one may wait
+ * for another thread, or be where a signal arrives, so that functions which were
+ * given away run there. */
 void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
                                ompjit__state *s, LLVMValueRef call,
                                ompjit__call known)
