@@ -147,6 +147,23 @@ answers "  is interrupted" \
 answers "  and the session goes on" '"type":"int","value":"3"' \
     '{"id":11,"op":"execute","code":"x"}'
 
+answers "an input that takes long from now on" '"status":"ok"' \
+    '{"id":10,"op":"execute","code":"#include <stdlib.h>\n#include <unistd.h>\nif (getenv(\"SLOW\")) sleep(600);\nsetenv(\"SLOW\", \"1\", 1);"}'
+answers "an input to take back" '"status":"ok"' \
+    '{"id":10,"op":"execute","code":"int y = 4;"}'
+for command in undo restore 'teams 2'; do
+    ask "{\"id\":10,\"op\":\"execute\",\"code\":\":$command\"}"
+    sleep 1
+    ask '{"op":"interrupt"}'
+    heard=
+    while ! case $heard in *status*) true ;; *) false ;; esac; do hear; done
+    like "$heard" \
+        '^\{"id":10,"status":"aborted".*"text":"In\[[0-9]+\]:1: interrupted' \
+        ":$command is interrupted"
+    answers "  and the session goes on as it was" '"type":"int","value":"7"' \
+        '{"id":11,"op":"execute","code":"x + y"}'
+done
+
 answers "a fault" '"status":"error".*"text":"In\[[0-9]*\]:1: error: access to' \
     '{"id":12,"op":"execute","code":"*(volatile int *)0 = 1;"}'
 answers "  and the session goes on" '"type":"int","value":"3"' \

@@ -82,7 +82,8 @@ shows("a directive", "#pragma omp target map(number)\n", rb"", rb"\.\.\.> ")
 shows("  and its statement", "number++;\n", rb"")
 shows("  which is executed", "number\n", rb"\(int\) 5")
 shows("an error", "number = nothing;\n", rb"In\[[0-9]+\]:1:10: error")
-shows("a header", "#include <stdio.h>\n", rb"")
+shows("headers", "#include <stdio.h>\n", rb"")
+shows("  more of them", "#include <unistd.h>\n", rb"")
 shows("an endless loop", 'volatile int z = 0; puts("go"); while (1) z++;\n',
       rb"go\r\n", None)
 shows("  is interrupted", "\x03", rb"interrupted", editing=False)
@@ -101,6 +102,11 @@ if edits:
     shows("history", "\x1b[A\n", rb"\(int\) 5")
     shows("  search", "\x12f(2", rb"f\(21\)", None)
     shows("  and its end", "\n", rb"\(int\) 42", editing=False)
+    shows("an input of two lines", "int h(void) {\n", rb"", rb"\.\.\.> ")
+    shows("  and its second one", "return 11; }\n", rb"")
+    shows("  and its value", "h()\n", rb"\(int\) 11")
+    shows("  comes back as a whole", "\x1b[A\x1b[A", rb"return 11; }", None)
+    shows("  and is executed", "\n", rb"", editing=False)
     shows("a header's name", "#include <stdd\t.h>\n", rb"ef\.h>\r\n")
     shows("  which is included", "sizeof(ptrdiff_t)\n", rb"\) 8")
     shows("letters of UTF-8", '"h\u00e9"\n',
@@ -112,6 +118,15 @@ if not alone:
     shows("  is lost", "number\n", rb"undeclared identifier")
     shows("  and restored", ":restore\n", rb"restore\r\n")
     shows("  with its names", "f(3)\n", rb"\(int\) 6")
+    shows("an input that takes long in a new session",
+          'if (fopen("again", "r")) sleep(600);\n', rb"")
+    shows("  one behind it", "int behind = 1;\n", rb"")
+    shows("  and the end", 'fclose(fopen("again", "w")); raise(SIGKILL);\n',
+          rb":restore executes")
+    shows("  are restored", ":restore\n", rb"restore\r\n", None)
+    time.sleep(2)
+    shows("  until an interrupt", "\x03", rb"interrupted", editing=False)
+    shows("  which ends it", "behind\n", rb"undeclared identifier")
 shows("Ctrl-D", "\x04", rb"", None)
 count += 1
 status = os.waitpid(pid, 0)[1]
@@ -120,7 +135,9 @@ print("ok" if status == 0 else "not ok", count, "- is the end")
 if edits:
     count += 1
     with open(os.path.expanduser("~/.ompjit_history")) as file:
-        good = "f(21)" in file.read()
+        lines = file.read().replace("\\040", " ").split("\n")
+    good = any("f(21)" in line for line in lines) and any(
+        "int h(void)" in line and "return 11" in line for line in lines)
     failed |= not good
     print("ok" if good else "not ok", count, "- the history is kept")
 if edits and not alone:

@@ -36,10 +36,23 @@ struct call {
 static void refuse(struct call *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+static void interrupted(struct call *c)
+{
+    char *text = ompjit__format("%s:%u: interrupted", c->name, c->line);
+    c->out->kind = OUTCOME_ABORTED;
+    outcome_tell(c->out, text ? text : "interrupted");
+    free(text);
+}
+
+/* A command that was interrupted has no other error. */
 static void refuse(struct call *c, const char *format, ...)
 {
     ompjit_error err;
     va_list ap;
+    if (atomic_load(&repl_engine(c->r)->interrupted)) {
+        interrupted(c);
+        return;
+    }
     va_start(ap, format);
     vsnprintf(err.text, sizeof err.text, format, ap);
     va_end(ap);
@@ -64,15 +77,6 @@ static unsigned number_of(struct call *c)
 
 /* ------------------------------------------------------------------- other */
 
-/* The command was interrupted. */
-static void interrupted(struct call *c)
-{
-    char *text = ompjit__format("%s:%u: interrupted", c->name, c->line);
-    c->out->kind = OUTCOME_ABORTED;
-    outcome_tell(c->out, text ? text : "interrupted");
-    free(text);
-}
-
 /* Waits for the process. False: it has not ended with 0. */
 static bool await(struct call *c, pid_t child, const char *what)
 {
@@ -82,9 +86,7 @@ static bool await(struct call *c, pid_t child, const char *what)
             return false;
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         return true;
-    if (atomic_load(&repl_engine(c->r)->interrupted))
-        interrupted(c);
-    else if (WIFEXITED(status))
+    if (WIFEXITED(status))
         refuse(c, "%s ended with status %d", what, WEXITSTATUS(status));
     else
         refuse(c, "%s was ended by signal %d", what, WTERMSIG(status));

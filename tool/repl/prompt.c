@@ -201,20 +201,28 @@ static bool execute(struct prompt *p, const char *code, size_t size)
     return !quits;
 }
 
-/* Inputs of the session that was lost. */
+/* Inputs of the session that was lost. An interrupt ends all of it. */
 static bool restore(struct prompt *p)
 {
     json *lost = p->lost;
     const json *list = json_member(lost, "inputs");
     bool goes_on = true;
     p->lost = NULL;
-    for (const json *each = list ? list->first : NULL; each && goes_on;
-         each = each->next) {
+    for (const json *each = list ? list->first : NULL;
+         each && goes_on && !p->interrupted; each = each->next) {
         const json *code = json_member(each, "code");
         goes_on = !code || execute(p, code->text, code->size);
     }
     json_free(lost);
     return goes_on;
+}
+
+/* The input joins the history as one entry, also where the user gives it up. */
+static void drop_text(struct prompt *p)
+{
+    if (p->text.data)
+        edit_remember(p->e, p->text.data, p->text.size);
+    ompjit__buf_free(&p->text);
 }
 
 /* The lines so far, where they are a whole input. */
@@ -225,7 +233,7 @@ static bool take_text(struct prompt *p)
         answer && !strcmp(json_text(answer, "status", ""), "incomplete");
     json_free(answer);
     if (p->interrupted) {
-        ompjit__buf_free(&p->text);
+        drop_text(p);
         fputs("\n", stdout);
         return true;
     }
@@ -234,7 +242,7 @@ static bool take_text(struct prompt *p)
     bool goes_on = p->lost && !strcmp(p->text.data, ":restore\n")
                        ? restore(p)
                        : execute(p, p->text.data, p->text.size);
-    ompjit__buf_free(&p->text);
+    drop_text(p);
     return goes_on;
 }
 
@@ -250,7 +258,7 @@ static bool take_line(struct prompt *p, const char *line)
     bool goes_on = true;
     if (empty) {
         goes_on = execute(p, p->text.data, p->text.size);
-        ompjit__buf_free(&p->text);
+        drop_text(p);
     } else {
         goes_on = take_text(p);
     }
@@ -311,7 +319,7 @@ static void run(struct prompt *p)
         enum edit_end how =
             edit_line(p->e, p->text.size ? "   ...> " : "ompjit> ", &line);
         if (how == EDIT_INTERRUPTED) {
-            ompjit__buf_free(&p->text);
+            drop_text(p);
             fputs("^C\n", stdout);
             continue;
         }

@@ -199,6 +199,8 @@ static int reopen(struct repl *r, size_t n)
         repl_end(&before);
         return status;
     }
+    if (r->e && atomic_load(&r->e->interrupted))
+        atomic_store(&before.e->interrupted, true);
     repl_end(r);
     r->ctx = before.ctx;
     r->e = before.e;

@@ -367,14 +367,11 @@ static enum edit_end plain_line(edit *e, const char *prompt, char **line)
 static enum edit_end edited_line(edit *e, const char *prompt, char **line)
 {
     int n = 0;
-    history_event event;
     set_prompt(e, prompt);
     const char *text = e->el_gets(e->el, &n);
     if (!text || n <= 0)
         return e->interrupted ? EDIT_INTERRUPTED : EDIT_EOF;
-    if (strspn(text, " \t\n") < (size_t)n)
-        e->history(e->past, &event, H_ENTER, text);
-    *line = strndup(text, strcspn(text, "\n"));
+    *line = strndup(text, (size_t)n - (text[n - 1] == '\n'));
     return *line ? EDIT_LINE : EDIT_EOF;
 }
 
@@ -390,4 +387,15 @@ enum edit_end edit_line(edit *e, const char *prompt, char **line)
                               : plain_line(e, prompt, line);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return how;
+}
+
+void edit_remember(edit *e, const char *text, size_t size)
+{
+    history_event event;
+    while (size && strchr(" \t\n", text[size - 1]))
+        size--;
+    char *entry = size && e->past ? strndup(text, size) : NULL;
+    if (entry)
+        e->history(e->past, &event, H_ENTER, entry);
+    free(entry);
 }

@@ -32,8 +32,12 @@ edit *edit_new(const char *history, edit_complete *complete, edit_paint *paint,
 void edit_free(edit *e);
 
 enum edit_end { EDIT_LINE, EDIT_INTERRUPTED, EDIT_EOF };
-/* One line without its line break, which is the caller's to free. It joins the
- * history, unless it is empty. The prompt ends in a blank. */
+/* One line without its line break, which is the caller's to free; several lines
+ * where the user took such an entry from the history. The prompt ends in a
+ * blank. */
 enum edit_end edit_line(edit *e, const char *prompt, char **line);
+/* The text joins the history as one entry, without blanks and line breaks at its
+ * end, unless nothing is left. */
+void edit_remember(edit *e, const char *text, size_t size);
 
 #endif
