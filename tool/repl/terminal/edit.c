@@ -228,16 +228,23 @@ static void paint_line(edit *e)
 }
 
 /* Waits for what the terminal gives. SIGINT is blocked but meanwhile, so that
- * none is missed. False: an interrupt. */
+ * none is missed. Where letters are there, too, they were typed behind it: the
+ * terminal drops those before. False: an interrupt. */
 static bool wait_for_terminal(edit *e)
 {
+    static const struct timespec none = {0};
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    sigset_t open;
+    sigset_t open, interrupt;
     sigprocmask(SIG_SETMASK, NULL, &open);
     sigdelset(&open, SIGINT);
-    if (ppoll(&input, 1, NULL, &open) >= 0)
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    if (ppoll(&input, 1, NULL, &open) < 0)
+        e->interrupted = errno == EINTR;
+    else if (sigtimedwait(&interrupt, NULL, &none) == SIGINT)
+        e->interrupted = true;
+    else
         return true;
-    e->interrupted = errno == EINTR;
     return false;
 }
 
