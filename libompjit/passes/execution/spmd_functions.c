@@ -19,7 +19,8 @@
 static const char kind[] = "llvm.assume";
 static const char amenable[] = "ompx_spmd_amenable";
 
-static void assume(LLVMValueRef f)
+/* False: out of memory. */
+static bool assume(LLVMValueRef f)
 {
     unsigned n = 0;
     LLVMAttributeRef before = LLVMGetStringAttributeAtIndex(
@@ -28,13 +29,14 @@ static void assume(LLVMValueRef f)
     char *both = ompjit__format("%.*s%s%s", (int)n, given, n ? "," : "",
                                 amenable);
     if (!both)
-        return;
+        return false;
     LLVMAddAttributeAtIndex(
         f, LLVMAttributeFunctionIndex,
         LLVMCreateStringAttribute(
             LLVMGetModuleContext(LLVMGetGlobalParent(f)), kind,
             sizeof kind - 1, both, (unsigned)strlen(both)));
     free(both);
+    return true;
 }
 
 static bool starts_region(const char *name)
@@ -48,8 +50,9 @@ static bool is_text(const char *text, const char *name, size_t length)
 }
 
 /* Is the text the function's symbol, its name in remarks, or its full C++ name
- * with parameters? */
-static bool is_named(LLVMValueRef f, const char *name, size_t length)
+ * with parameters? *good becomes false where memory runs out. */
+static bool is_named(LLVMValueRef f, const char *name, size_t length,
+                     bool *good)
 {
     size_t n;
     unsigned line;
@@ -59,6 +62,7 @@ static bool is_named(LLVMValueRef f, const char *name, size_t length)
     char *brief = ompjit__kernel_name(symbol, &line);
     char *full = ompjit__kernel_signature(symbol);
     bool same = is_text(brief, name, length) || is_text(full, name, length);
+    *good &= brief && full;
     free(brief);
     free(full);
     return same;
@@ -72,7 +76,7 @@ static bool treat(LLVMValueRef f, ompjit__buf *remarks)
     bool good = !reached.failed;
     free(reached.functions);
     if (!has_regions)
-        assume(f);
+        good &= assume(f);
     ompjit__remark_at(
         remarks, f,
         &(ompjit__remark){
@@ -110,7 +114,7 @@ ompjit_status ompjit__spmd_functions(LLVMModuleRef m, const ompjit__opts *opts,
         length = strcspn(name, "\n");
         LLVMValueRef f = LLVMGetFirstFunction(m);
         for (; f; f = LLVMGetNextFunction(f))
-            if (is_named(f, name, length)) {
+            if (is_named(f, name, length, &good)) {
                 good &= treat(f, remarks);
                 found = true;
             }
