@@ -202,7 +202,9 @@ static void tell(const ompjit__walk *w, ompjit__compiler *compiler,
         LLVMValueRef at = w->why[i] ? w->where[i] : NULL;
         LLVMBasicBlockRef block = at ? LLVMGetInstructionParent(at) : NULL;
         const char *callee =
-            why == ompjit__unknown_call ? ompjit__callee_name(at) : "";
+            why == ompjit__unknown_call && ompjit__is_host_call(at)
+                ? ompjit__callee_name(at)
+                : "";
         if (ompjit__has_storage(w->entries[i].type) && w->spoilt >> i & 1)
             ompjit__report(
                 compiler,

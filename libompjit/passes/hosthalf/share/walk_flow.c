@@ -418,9 +418,20 @@ static void leave_variables(ompjit__walk *w, ompjit__state *s)
     }
 }
 
-/* Entries that are ENDED on all ways, or spoilt, need no caller. In a program,
- * main is left for the functions of the program's end. In a library's code any
- * caller outside may get a function that is not internal. */
+/* main is left for the functions of the program's end, or for a caller: C allows
+ * a program to call main, C++ does not (clang says norecurse of it then). The
+ * module has all callers. */
+static void leave_main(ompjit__walk *w, const ompjit__frame *frame,
+                       const struct ompjit__outer *left, ompjit__state *s)
+{
+    ompjit__walk_end_program(w, frame, s);
+    if (frame->is_given)
+        ompjit__walk_run_given(w, frame, s, w->now);
+    walk_callers(w, frame, left, frame->f, s);
+}
+
+/* Entries that are ENDED on all ways, or spoilt, need no caller. In a library's
+ * code any caller outside may get a function that is not internal. */
 void ompjit__walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
                            const struct ompjit__outer *left, ompjit__state *s)
 {
@@ -436,9 +447,7 @@ void ompjit__walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
     if (!rest)
         return;
     if (w->whole && is_main(f)) {
-        ompjit__walk_end_program(w, frame, s);
-        if (frame->is_given)
-            ompjit__walk_run_given(w, frame, s, w->now);
+        leave_main(w, frame, &here, &all);
         return;
     }
     if (!w->whole && !is_internal(f)) {
