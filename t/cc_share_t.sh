@@ -217,6 +217,45 @@ void touch(void) { kept[0] += 1; }
 END
 } >two.c
 two "a function of another object writes on the device" "0 1" 3
+# --------------------------------------------------- mapped until the program ends
+# Behind main only handlers and destructors run, those of other objects too.
+cat >until.cpp <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+enum { N = 1 << 16 };
+KIND double *x;
+static void work(void)
+{
+#pragma omp target enter data map(to: x[:N])
+#pragma omp target teams distribute parallel for
+    for (int i = 0; i < N; i++)
+        x[i] += 1;
+}
+int main()
+{
+    x = (double *)calloc(N, sizeof *x);
+    work();
+    puts("done");
+    return 0;
+}
+END
+cp until.cpp until.c
+cat >end.cpp <<'END'
+#include <stdio.h>
+extern double *x;
+static struct end { ~end() { printf("%g\n", x[5]); } } at_end;
+END
+succeeds "C++, mapped when main ends" "$cxx" -O2 -fopenmp -DKIND=static \
+    until.cpp -o until
+shares "  the program" "done" 0 ./until
+succeeds "C++, a destructor of another object reads" "$cxx" -O2 -fopenmp -DKIND= \
+    until.cpp end.cpp -o until
+shares "  the program" "done
+0" 1 ./until
+# In C another object may call main.
+succeeds "C, mapped when main ends" "$cc" -O2 -fopenmp -DKIND=static until.c \
+    -o until
+shares "  the program" "done" 1 ./until
 # ------------------------------------------------------- two sources of one name
 mkdir a b
 sed 's/int main/int first/' region.c >a/region.c

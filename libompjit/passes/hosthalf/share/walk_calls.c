@@ -92,17 +92,16 @@ static bool is_in_parallel(const ompjit__walk *w, const ompjit__frame *frame)
     return is_forked(w->top);
 }
 
-/* An unknown function reads and writes what has escaped, and nothing else; it
- * returns once, where setjmp is not used. */
-static void unknown_function(ompjit__walk *w, const ompjit__frame *frame,
-                             ompjit__state *s, LLVMValueRef call)
+/* Code of which nothing is known reads and writes what has escaped, and nothing
+ * else; it returns once, where setjmp is not used. */
+static void unknown_code(ompjit__walk *w, const ompjit__frame *frame,
+                         ompjit__state *s, bool knows_maps)
 {
     uint32_t watched = ompjit__walk_those(w, s, UINT32_MAX,
                                           OMPJIT__LIVE | OMPJIT__STALE),
              reached = 0;
     ompjit__access a = {.found = true};
-    if (!w->points || w->jumps || knows_maps(call) ||
-        is_in_parallel(w, frame)) {
+    if (!w->points || w->jumps || knows_maps || is_in_parallel(w, frame)) {
         ompjit__walk_spoil_these(w, watched, ompjit__unknown_call);
         return;
     }
@@ -159,7 +158,7 @@ void ompjit__walk_foreign_call(ompjit__walk *w, const ompjit__frame *frame,
     if (known.class == OMPJIT__CALL_READS && prints_into_arguments(call))
         known.class = OMPJIT__CALL_WRITES;
     if (known.class == OMPJIT__CALL_ANYTHING) {
-        unknown_function(w, frame, s, call);
+        unknown_code(w, frame, s, knows_maps(call));
         run_entries(w, frame, s, call);
         ompjit__walk_end_program(w, frame, s);
     } else if (known.class != OMPJIT__CALL_NOTHING) {
@@ -304,6 +303,14 @@ void ompjit__walk_end_program(ompjit__walk *w, const ompjit__frame *frame,
     }
 }
 
+void ompjit__walk_handlers_of_others(ompjit__walk *w,
+                                     const ompjit__frame *frame,
+                                     ompjit__state *s, LLVMValueRef at)
+{
+    unknown_code(w, frame, s, false);
+    run_entries(w, frame, s, at);
+}
+
 /* A function that is not the module's. Where others than main are called from
  * outside, the handlers that exit() runs are others' as well. */
 void ompjit__walk_call_of_library(ompjit__walk *w, const ompjit__frame *frame,
@@ -314,8 +321,7 @@ void ompjit__walk_call_of_library(ompjit__walk *w, const ompjit__frame *frame,
     if (!strcmp(name, "exit")) {
         ompjit__walk_end_program(w, frame, s);
         if (!w->whole)
-            unknown_function(w, frame, s, call);
-        run_entries(w, frame, s, call);
+            ompjit__walk_handlers_of_others(w, frame, s, call);
     }
     ompjit__walk_foreign_call(w, frame, s, call, ompjit__call_of(name));
     if (back)

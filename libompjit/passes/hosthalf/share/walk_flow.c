@@ -327,6 +327,15 @@ static bool is_main(LLVMValueRef f)
     return !strcmp(LLVMGetValueName2(f, &n), "main");
 }
 
+/* Is it main of a C++ source? Nobody but the system calls that. */
+static bool is_called_once(LLVMValueRef f)
+{
+    static const char name[] = "norecurse";
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    return LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind) !=
+           NULL;
+}
+
 /* The entries as the caller has them: places by its arguments, and sizes by its
  * numbers. One that it cannot know has no place, and may be anywhere. */
 static void translate(ompjit__walk *w, const ompjit__frame *caller,
@@ -419,12 +428,15 @@ static void leave_variables(ompjit__walk *w, ompjit__state *s)
 }
 
 /* main is left for the functions of the program's end, or for a caller: C allows
- * a program to call main, C++ does not (clang says norecurse of it then). The
- * module has all callers. */
+ * a program to call main, C++ does not (clang says norecurse of it then). Of a
+ * program the module has all callers. Of an object it has not, and the handlers
+ * that run at the end are others' as well, as for exit(). */
 static void leave_main(ompjit__walk *w, const ompjit__frame *frame,
                        const struct ompjit__outer *left, ompjit__state *s)
 {
     ompjit__walk_end_program(w, frame, s);
+    if (!w->whole)
+        ompjit__walk_handlers_of_others(w, frame, s, w->now);
     if (frame->is_given)
         ompjit__walk_run_given(w, frame, s, w->now);
     walk_callers(w, frame, left, frame->f, s);
@@ -446,7 +458,7 @@ void ompjit__walk_outwards(ompjit__walk *w, const ompjit__frame *frame,
     const struct ompjit__outer here = {left, f};
     if (!rest)
         return;
-    if (w->whole && is_main(f)) {
+    if (is_main(f) && (w->whole || (w->linked && is_called_once(f)))) {
         leave_main(w, frame, &here, &all);
         return;
     }

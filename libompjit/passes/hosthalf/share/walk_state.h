@@ -143,6 +143,11 @@ void ompjit__walk_run_given(ompjit__walk *w, const ompjit__frame *frame,
  * `at_end`. They can only spoil: no state comes back, as nothing follows. */
 void ompjit__walk_end_program(ompjit__walk *w, const ompjit__frame *frame,
                               const ompjit__state *at_end);
+/* The handlers that run at the end of a program of which the module is a part
+ * only. They call functions of the module, too. `at`: the place for messages. */
+void ompjit__walk_handlers_of_others(ompjit__walk *w,
+                                     const ompjit__frame *frame,
+                                     ompjit__state *s, LLVMValueRef at);
 /* A call of a function that is not the module's, by its name. */
 void ompjit__walk_call_of_library(ompjit__walk *w, const ompjit__frame *frame,
                                   ompjit__state *s, LLVMValueRef call);
