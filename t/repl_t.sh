@@ -353,6 +353,137 @@ breaks "a fault in a target region" 'int *p = 0;
 {
   *p = 1;
 }' '^inputs.c:2: error: .*unmapped memory.*\(inputs.c:4\)' --device host
+prints "objects of C++ are shown by what their classes offer" '
+#include <array>
+#include <complex>
+#include <iostream>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+std::vector<int> v{1, 2, 3};
+v
+_.size()
+std::string s = "a\tb";
+s
+std::vector<std::vector<std::string>> all{{"a", "b"}, {}};
+all
+std::vector<double> x(1000, 0.5);
+x.back() = 7;
+x
+std::vector<bool> bits{true, false};
+bits
+std::map<std::string, int> m{{"two", 2}, {"one", 1}};
+m
+std::array<float, 2> a{1, 2};
+a
+std::list<int> l(300, 4);
+l
+std::unique_ptr<int> owner(new int(42));
+owner
+std::shared_ptr<std::string> none;
+none
+std::optional<int> maybe;
+maybe
+maybe = 3;
+maybe
+std::tuple<int, const char *, double> t(1, "two", 3);
+t
+std::variant<int, std::string> either("text");
+either
+std::complex<double> z(1, 2);
+z
+struct person { std::string name; int age; std::vector<int> marks; };
+std::vector<person> people{{"Ann", 30, {1, 2}}};
+people
+class base { int n = 1; public: double d = 2; virtual ~base() {} };
+class derived : public base { std::string s = "d"; int &r; public: derived(int &r) : r(r) {} };
+derived d(v[0]);
+((int)sizeof d)
+struct printed { int n; };
+std::ostream &operator<<(std::ostream &to, const printed &p) { return to << "no. " << p.n; }
+printed p{5};
+p
+namespace { struct hidden { std::string s; }; }
+hidden h{"h"};
+h
+std::string texts[2] = {"p", "q"};
+texts
+struct range { int n; const int *begin() const { return &n; } const int *end() const { return &n + 1; } };
+range r{9};
+r
+struct plain { int x; double y; };
+std::vector<plain>(2)
+auto f = [](int n) { return n + 1; };
+f(1)' '(std::vector<int>) {1, 2, 3}
+(size_type) 3
+(std::string) "a\tb"
+(std::vector<std::vector<std::string>>) {{"a", "b"}, {}}
+(std::vector<double>) 
+[  0]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[  8]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 16]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 24]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 32]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 40]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 48]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 56]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 64]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+[ 72]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  0.5
+      ...
+[992]  0.5  0.5  0.5  0.5  0.5  0.5  0.5  7.0
+(std::vector<bool>) {true, false}
+(std::map<std::string, int>) {{"one", 1}, {"two", 2}}
+(std::array<float, 2>) {1.0, 2.0}
+(std::list<int>) 
+[  0]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[ 16]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[ 32]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[ 48]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[ 64]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[ 80]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[ 96]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[112]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[128]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[144]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[160]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+[176]  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4  4
+...
+(std::unique_ptr<int>) &42
+(std::shared_ptr<std::string>) NULL
+(std::optional<int>) nullopt
+(std::optional<int>) 3
+(std::tuple<int, const char *, double>) {1, "two", 3.0}
+(std::variant<int, std::string>) "text"
+(std::complex<double>) (1,2)
+(std::vector<person>) {{.name = "Ann", .age = 30, .marks = {1, 2}}}
+(int) 64
+(printed) no. 5
+(hidden) {.s = "h"}
+(std::string[2]) {"p", "q"}
+(range) {9}
+(std::vector<plain>) {{.x = 0, .y = 0.0}, {.x = 0, .y = 0.0}}
+(int) 2' --device host --lang c++
+prints "  of C++11, without any header" 'class base { int n = 1; public: int m = 2; };
+class derived : base { int &r; public: derived(int &r) : r(r) {} int k = 3; };
+int n;
+derived(n)
+auto f = [](int n) { return n + 1; };
+f
+struct noted { int n; int next() { return n + 1; } };
+noted{4}' '(derived) {{.n = 1, .m = 2}, .r = &n, .k = 3}
+((lambda at inputs.c:5:10)) {}
+(noted) {.n = 4}' --device host --lang c++ -std=c++11
+"$ompjit" repl --device host --lang c++ -e '#include <iostream>' \
+    -e 'struct bad { int n; };
+std::ostream &operator<<(std::ostream &o, const bad &b) { throw b.n; }' \
+    -e 'bad{1}' -e 1 >shown 2>stderr
+is "$?:$(cat shown)" "0:(int) 1" "code that shows an object may fail"
+is "$(cat stderr)" "it threw int" "  which is said"
 breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++
 breaks "an endless loop with a limit" 'int x;
 for (volatile int i = 0; ; i++);' \

@@ -58,6 +58,8 @@ enum { OMPJIT__REPL_PIECE = 4096 }; /* PIPE_BUF of Linux */
 enum ompjit__repl_mode {
     OMPJIT__REPL_CODE, /* is compiled                                  */
     OMPJIT__REPL_LOOK, /* is read only: the type of its expression     */
+    OMPJIT__REPL_SHOW, /* is compiled for the host alone, and never kept: the
+                          text shows an object (frontend/repl/object.cc) */
     OMPJIT__REPL_COMPLETE /* is read only: what can stand at its end   */
 };
 
@@ -111,7 +113,8 @@ enum ompjit__repl_name {
 };
 
 /* The value of the expression that ends the input: form; unless NONE its
- * symbol, type and shape. */
+ * symbol, type, size, shape, and whether it is an object of C++ that the shape
+ * does not do. */
 enum ompjit__repl_value {
     OMPJIT__REPL_NO_VALUE,
     OMPJIT__REPL_DIRECT,  /* the symbol is a variable that holds it     */
@@ -135,7 +138,10 @@ enum ompjit__repl_shape {
     OMPJIT__SHAPE_ARRAY,    /* n, size of an element, shape of an element  */
     OMPJIT__SHAPE_RECORD,   /* size, n, n times name, byte offset, bit, bits
                                (0: no bit-field), shape                    */
-    OMPJIT__SHAPE_UNION     /* the same                                    */
+    OMPJIT__SHAPE_UNION,    /* the same                                    */
+    OMPJIT__SHAPE_OBJECT,   /* size, address of a function that shows it, its
+                               symbol (string) where the address is 0      */
+    OMPJIT__SHAPE_TEXT      /* nothing: a pointer to what is shown         */
 };
 
 enum ompjit__repl_pointee {

@@ -9,7 +9,8 @@
  *   body.cc       such a function
  *   assigned.cc   variables of C with initializers that are not constant
  *   versions.cc   names that are declared once more
- *   value.cc      the expression at the end (shape.cc: how it is shown)
+ *   value.cc      the expression at the end (shape.cc: how it is shown;
+ *                 object.cc: the same of objects of C++)
  *   generate.cc   the module (once.cc: is it worth being optimized?)
  *   device_variable.cc   variables of `declare target` that others use
  *   reply.cc      the answer (report.cc: diagnostics in it)
@@ -220,6 +221,8 @@ class Session {
     bool device; /* the half */
     /* These belong to the input that is read. */
     std::vector<Macro> macros;
+    std::vector<std::pair<std::string, std::string>> shapes; /* object.cc: by
+                                                                symbols */
     clang::VarDecl *last_value = nullptr;
     /* Variables with another type until their code is made, and their own. */
     std::vector<std::pair<clang::VarDecl *, clang::QualType>> declared;
@@ -270,6 +273,19 @@ void name_value(Session &session);
 /* shape.cc */
 void add_shape(clang::ASTContext &context, clang::QualType type,
                ompjit__buf *out);
+/* The shape by members and bases, of which each that has a class is shown by the
+ * function that `symbol` names. */
+void add_members_shape(clang::ASTContext &context, clang::QualType type,
+                       std::function<std::string(clang::QualType)> symbol,
+                       ompjit__buf *out);
+
+/* object.cc: is it an object of C++, or an array of them, that add_shape does not
+ * do? */
+bool is_object(clang::ASTContext &context, clang::QualType type);
+/* When a text of OMPJIT__REPL_SHOW has been read: the shapes that it uses. */
+void find_shapes(Session &session);
+/* Its module has them. */
+void define_shapes(const Session &session, llvm::Module &module);
 
 /* versions.cc: makes earlier declarations invisible, or one. */
 void hide(Session &session, const Input &input);

@@ -198,6 +198,7 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
                  : c.getTypeSizeInChars(value.type).getQuantity());
     add_shape(c, value.type, &shape);
     ompjit__pack_bytes(out, shape.data, shape.size);
+    ompjit__pack_number(out, is_object(c, value.type));
     ompjit__buf_free(&shape);
 }
 

@@ -221,6 +221,8 @@ class Server {
     void read(Result &result)
     {
         session.report.begin(last.colours);
+        if (last.mode == OMPJIT__REPL_SHOW) /* in a child */
+            session.compiler.getDiagnostics().setIgnoreAllWarnings(true);
         session.macros.clear();
         hide(session, last);
         read_input(session, last, result);
@@ -252,7 +254,7 @@ class Server {
     {
         llvm::SmallString<0> code;
         llvm::Module *module = nullptr;
-        if (!session.report.bad && last.mode == OMPJIT__REPL_CODE)
+        if (!session.report.bad && last.mode != OMPJIT__REPL_LOOK)
             module = make_code(result, code);
         const bool good = !session.report.bad;
         reply_head(session.report,
@@ -280,11 +282,14 @@ class Server {
         settle_symbols(session, last, result);
         if (session.device && !wanted)
             return nullptr;
+        if (last.mode == OMPJIT__REPL_SHOW)
+            find_shapes(session);
         if (session.device)
             generator = std::make_unique<Generator>(session);
         llvm::Module *module = generator->generate(last.number);
         if (!module)
             return nullptr;
+        define_shapes(session, *module);
         if (!session.device)
             leave_rare_code(*module, last.number);
         llvm::raw_svector_ostream stream(code);

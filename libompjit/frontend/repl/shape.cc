@@ -14,7 +14,26 @@ namespace {
 
 class Shape {
   public:
-    Shape(ASTContext &c, ompjit__buf *out) : c(c), out(out) {}
+    using Symbol = std::function<std::string(QualType)>;
+
+    Shape(ASTContext &c, ompjit__buf *out, Symbol symbol = nullptr)
+        : c(c), out(out), symbol(std::move(symbol))
+    {
+    }
+
+    /* By members and bases, if the class is the user's. */
+    void add_members(QualType type)
+    {
+        const CXXRecordDecl *record = type->getAsCXXRecordDecl();
+        record = record ? record->getDefinition() : nullptr;
+        if (!record || record->isUnion() || !ompjit_repl::is_object(c, type))
+            add(type);
+        else if (record->isInvalidDecl() || record->getNumVBases() ||
+                 is_of_system(record))
+            add_kind(OMPJIT__SHAPE_OPAQUE, type);
+        else
+            add_whole_record(type, record);
+    }
 
     void add(QualType written)
     {
@@ -35,10 +54,14 @@ class Shape {
             add_float(type);
         else if (const auto *complex = type->getAs<ComplexType>())
             number(OMPJIT__SHAPE_COMPLEX), add(complex->getElementType());
-        else if (type->isPointerType() || type->isNullPtrType())
+        else if (type->isPointerType() || type->isNullPtrType() ||
+                 type->isReferenceType())
             add_pointer(type);
         else if (const auto *vector = type->getAs<VectorType>())
             add_vector(vector);
+        else if (symbol && type->getAsCXXRecordDecl() &&
+                 ompjit_repl::is_object(c, type))
+            add_object(type);
         else if (const RecordDecl *record = plain_record(type))
             add_record(type, record);
         else
@@ -48,6 +71,7 @@ class Shape {
   private:
     ASTContext &c;
     ompjit__buf *out;
+    Symbol symbol; /* of the function that shows a member; null: none does */
 
     void number(uint64_t n) { ompjit__pack_number(out, n); }
 
@@ -95,8 +119,8 @@ class Shape {
 
     void add_pointer(QualType type)
     {
-        QualType to = type->isPointerType() ? type->getPointeeType()
-                                            : QualType(c.VoidTy);
+        QualType to = type->isNullPtrType() ? QualType(c.VoidTy)
+                                            : type->getPointeeType();
         number(OMPJIT__SHAPE_POINTER);
         number(to->isCharType()       ? OMPJIT__POINTEE_CHAR
                : to->isFunctionType() ? OMPJIT__POINTEE_FUNCTION
@@ -145,14 +169,61 @@ class Shape {
                                  : OMPJIT__SHAPE_RECORD);
         number(size_of(type));
         number(std::distance(record->field_begin(), record->field_end()));
-        for (const FieldDecl *field : record->fields()) {
-            uint64_t at = layout.getFieldOffset(field->getFieldIndex());
-            string(field->getName());
-            number(at / 8);
-            number(at % 8);
-            number(field->isBitField() ? field->getBitWidthValue() : 0);
-            add(field->getType());
+        for (const FieldDecl *field : record->fields())
+            add_field(layout, field);
+    }
+
+    void add_field(const ASTRecordLayout &layout, const FieldDecl *field)
+    {
+        uint64_t at = layout.getFieldOffset(field->getFieldIndex());
+        string(field->getName());
+        number(at / 8);
+        number(at % 8);
+        number(field->isBitField() ? field->getBitWidthValue() : 0);
+        add(field->getType());
+    }
+
+    static bool has_members(const CXXBaseSpecifier &base)
+    {
+        return !base.getType()->getAsCXXRecordDecl()->isEmpty();
+    }
+
+    /* Bases are members without a name. */
+    void add_whole_record(QualType type, const CXXRecordDecl *record)
+    {
+        const ASTRecordLayout &layout = c.getASTRecordLayout(record);
+        number(OMPJIT__SHAPE_RECORD);
+        number(size_of(type));
+        number(llvm::count_if(record->bases(), has_members) +
+               std::distance(record->field_begin(), record->field_end()));
+        for (const CXXBaseSpecifier &base : record->bases()) {
+            if (!has_members(base))
+                continue;
+            string("");
+            number(layout
+                       .getBaseClassOffset(
+                           base.getType()->getAsCXXRecordDecl())
+                       .getQuantity());
+            number(0);
+            number(0);
+            add(base.getType());
         }
+        for (const FieldDecl *field : record->fields())
+            add_field(layout, field);
+    }
+
+    void add_object(QualType type)
+    {
+        number(OMPJIT__SHAPE_OBJECT);
+        number(size_of(type));
+        number(0);
+        string(symbol(type));
+    }
+
+    /* A class of a library's, whose members are nobody else's business. */
+    bool is_of_system(const CXXRecordDecl *record)
+    {
+        return c.getSourceManager().isInSystemHeader(record->getLocation());
     }
 };
 
@@ -161,4 +232,11 @@ class Shape {
 void ompjit_repl::add_shape(ASTContext &c, QualType type, ompjit__buf *out)
 {
     Shape(c, out).add(type);
+}
+
+void ompjit_repl::add_members_shape(
+    ASTContext &c, QualType type, std::function<std::string(QualType)> symbol,
+    ompjit__buf *out)
+{
+    Shape(c, out, std::move(symbol)).add_members(type);
 }

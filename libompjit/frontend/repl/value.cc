@@ -124,11 +124,17 @@ class Keeper {
 
     void keep_address(Expr *object)
     {
-        QualType pointer = c.getPointerType(object->getType());
+        /* A variable whose type has no name that all modules know, as that of
+         * a lambda, would have no symbol. */
+        QualType any = c.getPointerType(c.VoidTy.withConst().withVolatile());
         Expr *address = UnaryOperator::Create(
-            c, object, UO_AddrOf, pointer, VK_PRValue, OK_Ordinary,
-            object->getExprLoc(), false, FPOptionsOverride());
-        VarDecl *at = variable(symbol("_at"), pointer, symbol("_at"), SC_None);
+            c, object, UO_AddrOf, c.getPointerType(object->getType()),
+            VK_PRValue, OK_Ordinary, object->getExprLoc(), false,
+            FPOptionsOverride());
+        address = ImplicitCastExpr::Create(c, any, CK_BitCast, address,
+                                           nullptr, VK_PRValue,
+                                           FPOptionsOverride());
+        VarDecl *at = variable(symbol("_at"), any, symbol("_at"), SC_None);
         body.add(assignment(session, at, address));
         define(at);
         name_it(variable("_", object->getType(), symbol("_is"), SC_Extern));

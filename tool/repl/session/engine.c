@@ -11,6 +11,7 @@
 #include "tool/repl/session/complete.h"
 #include "tool/repl/session/engine.h"
 #include "tool/repl/session/interrupt.h"
+#include "tool/repl/session/object.h"
 #include "tool/repl/session/show.h"
 
 /* ------------------------------------------------------------------- engine */
@@ -236,7 +237,7 @@ static bool add_names(struct unit *u)
     return good;
 }
 
-static void forget_module(engine *e, ompjit_module *mod)
+void engine_forget(engine *e, ompjit_module *mod)
 {
     ompjit_module **more = realloc(e->lost, (e->nlost + 1) * sizeof *more);
     if (!more)
@@ -250,7 +251,7 @@ static void drop_unit(struct unit *u)
 {
     symbols_drop(u->e->symbols, u->in.number);
     if (u->linked)
-        forget_module(u->e, u->mod);
+        engine_forget(u->e, u->mod);
     else
         ompjit_module_destroy(u->mod);
     u->mod = NULL;
@@ -316,9 +317,33 @@ static ompjit_status run_unit(struct unit *u, ompjit_error *err)
 
 /* -------------------------------------------------------------------- value */
 
+/* Values are shown by names of the session's and by a module that was made for
+ * one; NULL: none. */
+struct ways {
+    symbols *symbols;
+    ompjit_module *objects;
+};
+
 static const char *name_at(void *data, const void *address)
 {
-    return symbols_name(data, address);
+    const struct ways *ways = data;
+    return symbols_name(ways->symbols, address);
+}
+
+/* show_object */
+static bool show_by_module(const show_how *how, void *function,
+                           const char *symbol, const void *address,
+                           ompjit__buf *out)
+{
+    const struct ways *ways = how->data;
+    return object_show(how, ways->objects, function, symbol, address, out);
+}
+
+static show_how how_of(struct ways *ways)
+{
+    return (show_how){.name = name_at,
+                      .object = ways->objects ? show_by_module : NULL,
+                      .data = ways};
 }
 
 /* The object that the value is, which later inputs know by input_N_is. */
@@ -341,26 +366,35 @@ static void *value_address(struct unit *u)
 struct showing {
     struct unit *u;
     void *address;
+    struct ways ways;
     ompjit__buf text, rows;
 };
 
 static void show(void *arg)
 {
     struct showing *s = arg;
-    show_value(&s->u->answer.value.shape, s->address, name_at,
-               s->u->e->symbols, &s->text);
+    const ompjit__buf *shape = &s->u->answer.value.shape;
+    const show_how how = how_of(&s->ways);
+    if (s->ways.objects)
+        object_show_value(&how, s->ways.objects, s->address, &s->text);
+    else
+        show_value(shape, s->address, &how, &s->text);
     if (s->u->e->tables)
-        show_rows(&s->u->answer.value.shape, s->address, name_at,
-                  s->u->e->symbols, &s->rows);
+        show_rows(shape, s->address, &how, &s->rows);
 }
 
+/* Of an input that belongs to the session. */
 static void take_value(struct unit *u, struct outcome *out)
 {
+    engine *e = u->e;
     struct showing s = {.u = u, .address = value_address(u)};
     ompjit_error err;
     if (!s.address)
         return;
-    if (!guard_run(u->e, show, &s, &err)) {
+    s.ways.symbols = e->symbols;
+    if (u->answer.value.object)
+        s.ways.objects = object_module(e, "_");
+    if (!guard_run(e, show, &s, &err)) {
         outcome_tell(out, err.text);
         ompjit__buf_free(&s.text);
         ompjit__buf_free(&s.rows);
@@ -453,11 +487,11 @@ static void execute(struct unit *u, struct outcome *out)
         drop_unit(u);
         return;
     }
-    if (u->linked)
-        take_value(u, out);
     if (!keep(u)) {
         outcome_tell(out, "error: out of memory");
         drop_unit(u);
+    } else if (u->linked) {
+        take_value(u, out);
     }
 }
 
@@ -599,8 +633,10 @@ static void read_variable(void *arg)
 {
     struct reading *r = arg;
     const void *address = symbols_find(r->e->symbols, r->name->symbol);
+    struct ways ways = {.symbols = r->e->symbols};
+    const show_how how = how_of(&ways);
     if (address)
-        show_value(&r->name->shape, address, name_at, r->e->symbols, &r->text);
+        show_value(&r->name->shape, address, &how, &r->text);
 }
 
 static void add_value(engine *e, const struct name *name, ompjit__buf *out)

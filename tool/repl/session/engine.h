@@ -82,6 +82,9 @@ ompjit_status engine_new(ompjit_context *ctx,
                          ompjit_error *err);
 void engine_free(engine *e);
 
+/* The module is nobody's, but stays until the session ends. */
+void engine_forget(engine *e, ompjit_module *mod);
+
 /* Reads, compiles and runs an input. Its number is `next`, which counts on. The
  * outcome is the caller's to free. */
 void engine_execute(engine *e, const char *name, unsigned line,

@@ -66,6 +66,7 @@ struct value {
     char *symbol, *type;
     size_t size;
     ompjit__buf shape;
+    bool object; /* of C++, which the shape does not do */
 };
 
 /* A word that can stand at a text's end. */

@@ -172,6 +172,7 @@ static void read_value(struct answer *a, ompjit__reader *r)
     v->type = ompjit__read_string(r);
     v->size = ompjit__read_number(r);
     ompjit__read_buf(r, &v->shape);
+    v->object = ompjit__read_number(r);
 }
 
 static void read_good(struct answer *a, ompjit__reader *r)

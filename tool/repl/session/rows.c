@@ -88,8 +88,8 @@ static void add_text(ompjit__buf *out, const char *text)
     json_add_string(out, text ? text : "", text ? strlen(text) : 0);
 }
 
-static void add_row(const struct columns *c, const char *at, show_name *name,
-                    void *data, ompjit__buf *out)
+static void add_row(const struct columns *c, const char *at,
+                    const show_how *how, ompjit__buf *out)
 {
     json_add_comma(out);
     ompjit__buf_add(out, "[", 1);
@@ -98,7 +98,7 @@ static void add_row(const struct columns *c, const char *at, show_name *name,
         const ompjit__buf shape = {.data = (char *)each->shape.at,
                                    .size = each->shape.left};
         ompjit__buf text = {0};
-        show_value(&shape, at + each->offset, name, data, &text);
+        show_value(&shape, at + each->offset, how, &text);
         add_text(out, text.data);
         ompjit__buf_free(&text);
     }
@@ -117,8 +117,8 @@ static void add_names(const struct columns *c, ompjit__buf *out)
     ompjit__buf_printf(out, "],\"rows\":[");
 }
 
-void show_rows(const ompjit__buf *shape, const void *address, show_name *name,
-               void *data, ompjit__buf *out)
+void show_rows(const ompjit__buf *shape, const void *address,
+               const show_how *how, ompjit__buf *out)
 {
     ompjit__reader r = {shape->data, shape->size, false};
     struct columns c = {.n = 0};
@@ -128,7 +128,7 @@ void show_rows(const ompjit__buf *shape, const void *address, show_name *name,
     if (find_columns(r, &c) && !r.bad) {
         add_names(&c, out);
         for (uint64_t i = 0; i < n && i < ROWS; i++)
-            add_row(&c, (const char *)address + i * size, name, data, out);
+            add_row(&c, (const char *)address + i * size, how, out);
         ompjit__buf_printf(out, "],\"count\":%llu}", (unsigned long long)n);
     }
     for (unsigned i = 0; i < c.n; i++)

@@ -25,11 +25,8 @@ enum {
 struct show {
     ompjit__reader shape;
     const char *at;
-    show_name *name;
-    void *data;
     ompjit__buf *out;
-    unsigned depth;
-    bool inside; /* of another value: one line, and short */
+    show_how how;
 };
 
 static void skip_numbers(ompjit__reader *r, unsigned n)
@@ -49,6 +46,11 @@ void show_skip(ompjit__reader *r)
     } else if (kind == OMPJIT__SHAPE_ARRAY) {
         skip_numbers(r, 2);
         show_skip(r);
+    } else if (kind == OMPJIT__SHAPE_OBJECT) {
+        skip_numbers(r, 2);
+        ompjit__read_bytes(r, &size);
+    } else if (kind == OMPJIT__SHAPE_TEXT) {
+        return;
     } else if (record || kind == OMPJIT__SHAPE_ENUM) {
         skip_numbers(r, record ? 1 : 2);
         for (size_t n = ompjit__read_count(r); n && !r->bad; n--) {
@@ -312,7 +314,7 @@ static void show_pointer(struct show *s)
     }
     if (to == OMPJIT__POINTEE_CHAR && show_text_at(s, address))
         return;
-    const char *name = s->name(s->data, address);
+    const char *name = s->how.name(s->how.data, address);
     if (name)
         ompjit__buf_printf(s->out, "%s%.*s", to == OMPJIT__POINTEE_FUNCTION ? "" : "&", (int)strcspn(name, "$"), name);
     else
@@ -330,8 +332,8 @@ static char *element(struct show *s, const ompjit__reader *shape,
     one.shape = *shape;
     one.at = at;
     one.out = &text;
-    one.inside = true;
-    one.depth++;
+    one.how.inside = true;
+    one.how.depth++;
     show(&one);
     s->shape = one.shape;
     if (!text.data)
@@ -345,8 +347,8 @@ static bool show_list(struct show *s, uint64_t n, uint64_t size,
 {
     enum { MOST = 64, SHORT = 8 };
     size_t before = s->out->size;
-    uint64_t shown = s->inside && n > SHORT ? SHORT : n;
-    if (n > MOST && !s->inside)
+    uint64_t shown = s->how.inside && n > SHORT ? SHORT : n;
+    if (n > MOST && !s->how.inside)
         return false;
     add(s, "{");
     for (uint64_t i = 0; i < shown; i++) {
@@ -355,7 +357,7 @@ static bool show_list(struct show *s, uint64_t n, uint64_t size,
         free(text);
     }
     add(s, shown < n ? ", ...}" : "}");
-    if (s->inside || s->out->size - before <= LINE)
+    if (s->how.inside || s->out->size - before <= LINE)
         return true;
     s->out->size = before;
     return false;
@@ -431,7 +433,7 @@ static void show_array(struct show *s)
     uint64_t n = ompjit__read_number(&s->shape), size = number(s);
     ompjit__reader shape = s->shape;
     const char *at = s->at;
-    if (s->depth > DEPTH) {
+    if (s->how.depth > DEPTH) {
         show_skip(&s->shape);
         return;
     }
@@ -483,7 +485,7 @@ static void show_field(struct show *s, const char *at, bool first)
         extend_bits(&s->shape, bits, value);
         place = value;
     }
-    bool blind = s->depth > DEPTH;
+    bool blind = s->how.depth > DEPTH;
     ompjit__reader shape = s->shape;
     char *text = NULL;
     if (blind)
@@ -509,6 +511,24 @@ static void show_record(struct show *s)
     for (uint64_t i = 0; i < n && !s->shape.bad; i++)
         show_field(s, at, i == 0);
     add(s, "}");
+}
+
+static void show_class(struct show *s)
+{
+    const uint64_t size = number(s), function = number(s);
+    char *symbol = ompjit__read_string(&s->shape);
+    if (!s->how.object || s->how.depth > DEPTH ||
+        !s->how.object(&s->how, (void *)(uintptr_t)function, symbol, s->at,
+                       s->out))
+        ompjit__buf_printf(s->out, "<%" PRIu64 " bytes>", size);
+    free(symbol);
+}
+
+static void show_ready(struct show *s)
+{
+    const char *text;
+    memcpy(&text, s->at, sizeof text);
+    add(s, text ? text : "");
 }
 
 /* ---------------------------------------------------------------- any value */
@@ -545,18 +565,23 @@ static void show(struct show *s)
     case OMPJIT__SHAPE_UNION:
         show_record(s);
         break;
+    case OMPJIT__SHAPE_OBJECT:
+        show_class(s);
+        break;
+    case OMPJIT__SHAPE_TEXT:
+        show_ready(s);
+        break;
     default:
         ompjit__buf_printf(s->out, "<%" PRIu64 " bytes>", number(s));
     }
 }
 
-void show_value(const ompjit__buf *shape, const void *address, show_name *name,
-                void *data, ompjit__buf *out)
+void show_value(const ompjit__buf *shape, const void *address,
+                const show_how *how, ompjit__buf *out)
 {
     struct show s = {.shape = {shape->data, shape->size, false},
                      .at = (const char *)address,
-                     .name = name,
-                     .data = data,
-                     .out = out};
+                     .out = out,
+                     .how = *how};
     show(&s);
 }
