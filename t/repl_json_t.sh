@@ -88,6 +88,7 @@ completes '#pragma omp parallel for sched' 25 schedule
 completes '#pragma omp target \\\n map(to: numb' 30 number
 completes '#pragma o' 8 omp
 completes '#pragma omp wor' 12 ''
+completes '#pragma omp declar' 12 declare
 completes '#pragma omp parallel for schedule(dy' 34 dynamic
 completes '#pragma omp target map(alw' 23 always
 completes '#pragma omp target map(from: fro' 29 ''
