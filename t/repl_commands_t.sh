@@ -346,8 +346,8 @@ std::vector<double> v = {1, 2.5};
 v.push_back(4);
 v.size()
 std::string s = "abc";
-s + "d"
-_.size()
+(s + "d")[3]
+_ == 'd'
 struct P { double x, y; P operator+(P o) const { return {x + o.x, y + o.y}; } };
 P p{1, 2};
 p + P{1, 1}
