@@ -6,7 +6,8 @@
 # no fewer teams in a multiprocessor than CUDA's rules make of the paper's
 # figures, right results in two schedules, and no device memory for up to 32
 # references.
-# In SPMD mode a program has no more registers and code than in generic mode.
+# In SPMD mode a program has no more registers and code than in generic mode, and
+# executes no more barriers.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_OPT OMPJIT_TEAMS OMPJIT_THREADS
 PTXAS=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
@@ -134,6 +135,26 @@ END
         -o - | grep -c 'call.*malloc')" 0 "  no device memory"
 }
 
+# barriers FILE [OPTION]: "BARRIERS IN-LOOPS"
+barriers() {
+    "$ompjit" compile ${2:+"$2"} "$1" --emit=ptx -o - |
+        awk -f "$srcdir/t/barriers.awk" | sed 's/^[^ ]* //'
+}
+guards=$srcdir/t/data/guards.c
+like "$(barriers "$guards")" '^[0-4] 0$' \
+    "three serial parts, two regions: 4 barriers at most"
+like "$(barriers "$guards" --opt=openmp-opt-disable-barrier-elimination)" \
+    '^1[0-9] 0$' "  and more where none may be dropped"
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 "PTXI_SLICE=1 PTXI_SEED=3" \
+        "PTXI_SLICE=100000 PTXI_SEED=7"; do
+        # shellcheck disable=SC2086 # two variables
+        succeeds "  $schedule" emulated $schedule PTXI_LOG="$tmp/ptxi.log" \
+            timeout 120 "$ompjit" run -q "$guards"
+        is "$out" 0 "  right results"
+    done
+fi
+
 row scalars 1 233 31
 row scalars 2 241 31
 row scalars 4 257 31
@@ -146,10 +167,14 @@ row arrays 2 1001 30
 row arrays 3 1385 30
 row arrays 4 1769 30
 row scalars 1 233 31 generic
+row scalars 2 241 31 generic
+row scalars 4 257 31 generic
 row scalars 8 289 31 generic
 row scalars 16 353 40 generic
 row scalars 32 481 71 generic
 row scalars 64 737 135 generic
 row arrays 1 617 30 generic
+row arrays 2 1001 30 generic
+row arrays 3 1385 30 generic
 row arrays 4 1769 30 generic
 done_testing

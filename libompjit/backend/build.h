@@ -102,6 +102,7 @@ void ompjit__build_drop_added(LLVMModuleRef m);
 ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
                                           ompjit_error *err);
 ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err);
+void ompjit__build_drop_needless_barriers(struct build *b);
 ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err);
 
 /* openmp_opt.c: one run of openmp-opt, with the passes that it needs before and

@@ -178,6 +178,18 @@ ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err)
     return status;
 }
 
+/* The option that keeps openmp-opt from dropping barriers holds here, too. Teams
+ * of CUDA sources and of bare kernels may have more than one dimension. */
+void ompjit__build_drop_needless_barriers(struct build *b)
+{
+    for (unsigned i = 0; i < b->unit->nkernels; i++)
+        if (b->unit->kernels[i].cuda ||
+            b->unit->kernels[i].mode == OMPJIT_MODE_BARE)
+            return;
+    if (!ompjit__opt(&b->unit->opts, OMPJIT__OPT_DISABLE_BARRIER_ELIMINATION))
+        ompjit__drop_needless_barriers(b->m);
+}
+
 /* openmp-opt has decided which generic kernels are SPMD. */
 ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err)
 {

@@ -48,6 +48,10 @@ LLVMValueRef ompjit__guarded_stack(LLVMValueRef kernel);
  * passes/gpu/merge_guards.cc */
 void ompjit__merge_guards(LLVMModuleRef m, ompjit__buf *remarks);
 
+/* Drops the barriers of SPMD kernels that order no accesses. Requires optimized
+ * kernels of one-dimensional teams. passes/gpu/needless_barriers.cc */
+void ompjit__drop_needless_barriers(LLVMModuleRef m);
+
 /* Loads of pointers of which a part is used become loads of that part. Of
  * optimized code. passes/gpu/narrow_loads.c */
 void ompjit__narrow_loads(LLVMModuleRef m);

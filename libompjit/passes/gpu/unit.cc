@@ -8,6 +8,7 @@
 #include "passes/gpu/local_atomics.cc"
 #include "passes/gpu/loop_end.cc"
 #include "passes/gpu/merge_guards.cc"
+#include "passes/gpu/needless_barriers.cc"
 #include "passes/gpu/outer_barriers.cc"
 #include "passes/gpu/pointer_cse.cc"
 #include "passes/gpu/pointer_induction.cc"

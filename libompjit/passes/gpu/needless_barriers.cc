@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Drops barriers of SPMD kernels that order nothing. openmp-opt guards each piece
+ * of sequential code for itself, with a barrier behind each and, by
+ * passes/execution/guarded_regions.c, one before it:
+ *
+ *     barrier                           if (tid == 0)
+ *     if (tid == 0)                         x = 1;
+ *         x = 1;
+ *     barrier                           p = ... select ...
+ *     p = ... select ...                if (tid == 0)
+ *     if (tid == 0)                         list.p = p;
+ *         list.p = p;                   barrier
+ *     barrier                           ... list.p->...
+ *     ... list.p->...
+ *
+ * A barrier is dropped where no two accesses conflict of which one comes before
+ * it, and behind the barrier before, and the other behind it, up to the next
+ * one. Two accesses conflict if one of them writes, they may be of the same
+ * memory, and they may be of different threads.
+ *
+ * Requires optimized kernels of one-dimensional teams.
+ */
+#include <llvm-c/Core.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DepthFirstIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+using namespace llvm;
+
+extern "C" {
+/* passes/gpu/gpu.h is C. */
+void ompjit__drop_needless_barriers(LLVMModuleRef m);
+}
+
+namespace {
+
+/* Instructions and kinds of accesses that are looked at for one barrier. One that
+ * has more stays. */
+enum { MOST_INSTRUCTIONS = 2000, MOST_ACCESSES = 64 };
+enum { TEAM_SHARED = 3, CONSTANT = 4, PARAMETER = 101 };
+
+enum Kind {
+    PLAIN,   /* a load or store of `object`                               */
+    FOREIGN, /* anything that code outside of the module may do           */
+    ANY,     /* anything; also what orders the accesses of other teams    */
+};
+
+struct Access {
+    Kind kind;
+    const Value *object;
+    bool writes, of_main; /* thread 0 alone */
+    bool own;             /* only code of the module that names it accesses it */
+    bool operator==(const Access &o) const
+    {
+        return kind == o.kind && object == o.object && writes == o.writes &&
+               of_main == o.of_main;
+    }
+};
+typedef SmallVector<Access, 16> Accesses;
+
+bool isTeamBarrier(const Instruction &i)
+{
+    auto *call = dyn_cast<IntrinsicInst>(&i);
+    auto *number = call && call->getIntrinsicID() ==
+                               Intrinsic::nvvm_barrier_cta_sync_aligned_all
+                       ? dyn_cast<ConstantInt>(call->getArgOperand(0))
+                       : nullptr;
+    return number && number->isZero();
+}
+
+/* A barrier for threads that need not be at the same instruction: another of
+ * the team's may be its counterpart. */
+bool isBarrierApart(const Instruction &i)
+{
+    auto *call = dyn_cast<IntrinsicInst>(&i);
+    return call &&
+           call->getIntrinsicID() == Intrinsic::nvvm_barrier_cta_sync_all;
+}
+
+/* Does all code that accesses the variable name it? */
+bool isOnlyNamed(const Value &v)
+{
+    for (const User *user : v.users()) {
+        if (isa<LoadInst>(user))
+            continue;
+        auto *store = dyn_cast<StoreInst>(user);
+        if (store && store->getValueOperand() != &v)
+            continue;
+        if (!isa<GEPOperator>(user) && !isa<AddrSpaceCastOperator>(user))
+            return false;
+        if (!isOnlyNamed(*user))
+            return false;
+    }
+    return true;
+}
+
+bool isDefined(const Value *object)
+{
+    auto *variable = dyn_cast<GlobalVariable>(object);
+    return variable && !variable->isDeclaration();
+}
+
+/* Memory that exists before the team does. */
+bool isGiven(const Value *object)
+{
+    auto *argument = dyn_cast<Argument>(object);
+    return argument && argument->getParent()->getCallingConv() ==
+                           CallingConv::PTX_Kernel;
+}
+
+bool isTeamShared(const Value *object)
+{
+    return isa<GlobalVariable>(object) &&
+           object->getType()->getPointerAddressSpace() == TEAM_SHARED;
+}
+
+/* May both be accesses of the same memory? */
+bool mayMeet(const Access &a, const Access &b)
+{
+    if (a.kind == ANY || b.kind == ANY)
+        return true;
+    if (a.kind == FOREIGN || b.kind == FOREIGN)
+        return !a.own && !b.own;
+    if (a.object == b.object)
+        return true;
+    if (isDefined(a.object) && isDefined(b.object))
+        return false;
+    return !a.own && !b.own &&
+           !(isTeamShared(a.object) && isGiven(b.object)) &&
+           !(isTeamShared(b.object) && isGiven(a.object));
+}
+
+bool conflict(const Accesses &before, const Accesses &behind)
+{
+    for (const Access &a : before)
+        for (const Access &b : behind)
+            if ((a.writes || b.writes) && !(a.of_main && b.of_main &&
+                                            a.kind != ANY && b.kind != ANY) &&
+                mayMeet(a, b))
+                return true;
+    return false;
+}
+
+class Kernel {
+public:
+    explicit Kernel(Function &function) : f(function)
+    {
+        findMain();
+    }
+    void dropBarriers();
+
+private:
+    Function &f;
+    SmallPtrSet<const BasicBlock *, 16> main; /* of thread 0 alone */
+    DenseMap<const Value *, bool> own;        /* of variables, once known */
+
+    void findMain();
+    bool isOwn(const Value *object);
+    bool add(const Instruction &i, Accesses &to);
+    bool addPlain(const Instruction &i, const Value *pointer, bool writes,
+                  Accesses &to);
+    bool collect(const Instruction &barrier, bool forward, Accesses &to);
+};
+
+/* Does thread 0 alone come to the block, which has one way in? */
+bool isGuarded(const BasicBlock &block)
+{
+    const BasicBlock *from = block.getSinglePredecessor();
+    auto *branch = from ? dyn_cast<BranchInst>(from->getTerminator()) : nullptr;
+    auto *test = branch && branch->isConditional()
+                     ? dyn_cast<ICmpInst>(branch->getCondition())
+                     : nullptr;
+    auto *tid = test ? dyn_cast<IntrinsicInst>(test->getOperand(0)) : nullptr;
+    auto *zero = test ? dyn_cast<ConstantInt>(test->getOperand(1)) : nullptr;
+    return tid && zero && zero->isZero() && test->isEquality() &&
+           tid->getIntrinsicID() == Intrinsic::nvvm_read_ptx_sreg_tid_x &&
+           branch->getSuccessor(
+               test->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1) == &block;
+}
+
+void Kernel::findMain()
+{
+    DominatorTree dt(f);
+    for (const DomTreeNode *node : depth_first(dt.getRootNode())) {
+        const DomTreeNode *above = node->getIDom();
+        if ((above && main.contains(above->getBlock())) ||
+            isGuarded(*node->getBlock()))
+            main.insert(node->getBlock());
+    }
+}
+
+bool Kernel::isOwn(const Value *object)
+{
+    auto *variable = dyn_cast<GlobalVariable>(object);
+    if (!variable || !variable->hasLocalLinkage())
+        return false;
+    auto [known, isNew] = own.try_emplace(object, false);
+    if (isNew)
+        known->second = isOnlyNamed(*variable);
+    return known->second;
+}
+
+bool append(Accesses &to, const Access &a)
+{
+    if (!is_contained(to, a))
+        to.push_back(a);
+    return to.size() <= MOST_ACCESSES;
+}
+
+bool Kernel::addPlain(const Instruction &i, const Value *pointer, bool writes,
+                      Accesses &to)
+{
+    const unsigned space = pointer->getType()->getPointerAddressSpace();
+    const Value *object = getUnderlyingObject(pointer, 0);
+    auto *variable = dyn_cast<GlobalVariable>(object);
+    if (isa<AllocaInst>(object) || space == CONSTANT || space == PARAMETER ||
+        (variable && variable->isConstant()))
+        return true;
+    return append(to, {PLAIN, object, writes, main.contains(i.getParent()),
+                       isOwn(object)});
+}
+
+/* False: there are too many. */
+bool Kernel::add(const Instruction &i, Accesses &to)
+{
+    if (!i.mayReadOrWriteMemory() || i.isDebugOrPseudoInst() ||
+        i.isLifetimeStartOrEnd() || isa<AssumeInst>(i))
+        return true;
+    auto *load = dyn_cast<LoadInst>(&i);
+    if (load && load->isSimple())
+        return addPlain(i, load->getPointerOperand(), false, to);
+    auto *store = dyn_cast<StoreInst>(&i);
+    if (store && store->isSimple())
+        return addPlain(i, store->getPointerOperand(), true, to);
+    auto *call = dyn_cast<CallInst>(&i);
+    const Function *callee = call ? call->getCalledFunction() : nullptr;
+    const bool foreign = callee && callee->isDeclaration() &&
+                         !callee->isIntrinsic();
+    return append(to, {foreign ? FOREIGN : ANY, nullptr, true,
+                       main.contains(i.getParent()), false});
+}
+
+/* The accesses from the barrier to the next ones, or back to those before. False:
+ * there are too many. */
+bool Kernel::collect(const Instruction &barrier, bool forward, Accesses &to)
+{
+    SmallPtrSet<const BasicBlock *, 16> seen;
+    SmallVector<const BasicBlock *, 16> todo;
+    const Instruction *at = forward ? barrier.getNextNode()
+                                    : barrier.getPrevNode();
+    const BasicBlock *block = barrier.getParent();
+    unsigned n = 0;
+    while (true) {
+        for (; at && (at == &barrier || !isTeamBarrier(*at));
+             at = forward ? at->getNextNode() : at->getPrevNode())
+            if (at != &barrier && (++n > MOST_INSTRUCTIONS || !add(*at, to)))
+                return false;
+        if (!at) {
+            if (forward)
+                append_range(todo, successors(block));
+            else
+                append_range(todo, predecessors(block));
+        }
+        while (!todo.empty() && !seen.insert(todo.back()).second)
+            todo.pop_back();
+        if (todo.empty())
+            return true;
+        block = todo.pop_back_val();
+        at = forward ? &block->front() : &block->back();
+    }
+}
+
+void Kernel::dropBarriers()
+{
+    SmallVector<Instruction *, 16> barriers;
+    for (Instruction &i : instructions(f)) {
+        if (isBarrierApart(i))
+            return;
+        if (isTeamBarrier(i))
+            barriers.push_back(&i);
+    }
+    for (Instruction *barrier : barriers) {
+        Accesses before, behind;
+        if (collect(*barrier, false, before) &&
+            collect(*barrier, true, behind) && !conflict(before, behind))
+            barrier->eraseFromParent();
+    }
+}
+
+} // namespace
+
+void ompjit__drop_needless_barriers(LLVMModuleRef m)
+{
+    for (Function &f : *unwrap(m))
+        if (f.getCallingConv() == CallingConv::PTX_Kernel &&
+            !f.isDeclaration())
+            Kernel(f).dropBarriers();
+}
