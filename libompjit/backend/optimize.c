@@ -178,8 +178,8 @@ ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err)
     return status;
 }
 
-/* The option that keeps openmp-opt from dropping barriers holds here, too. Teams
- * of CUDA sources and of bare kernels may have more than one dimension. */
+/* The option that keeps openmp-opt from dropping barriers holds here, too.
+ * Teams of CUDA sources and of bare kernels may have several dimensions. */
 void ompjit__build_drop_needless_barriers(struct build *b)
 {
     for (unsigned i = 0; i < b->unit->nkernels; i++)

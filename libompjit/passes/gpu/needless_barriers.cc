@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Drops barriers of SPMD kernels that order nothing. openmp-opt guards each piece
- * of sequential code for itself, with a barrier behind each and, by
+ * Drops barriers of SPMD kernels that order nothing. openmp-opt guards each
+ * piece of sequential code for itself, with a barrier behind each and, by
  * passes/execution/guarded_regions.c, one before it:
  *
  *     barrier                           if (tid == 0)
@@ -43,8 +43,8 @@ void ompjit__drop_needless_barriers(LLVMModuleRef m);
 
 namespace {
 
-/* Instructions and kinds of accesses that are looked at for one barrier. One that
- * has more stays. */
+/* Instructions and kinds of accesses that are looked at for one barrier. One
+ * that has more stays. */
 enum { MOST_INSTRUCTIONS = 2000, MOST_ACCESSES = 64 };
 enum { TEAM_SHARED = 3, CONSTANT = 4, PARAMETER = 101 };
 
@@ -58,7 +58,7 @@ struct Access {
     Kind kind;
     const Value *object;
     bool writes, of_main; /* thread 0 alone */
-    bool own;             /* only code of the module that names it accesses it */
+    bool own; /* only code of the module that names it accesses it */
     bool operator==(const Access &o) const
     {
         return kind == o.kind && object == o.object && writes == o.writes &&
@@ -249,8 +249,8 @@ bool Kernel::add(const Instruction &i, Accesses &to)
                        main.contains(i.getParent()), false});
 }
 
-/* The accesses from the barrier to the next ones, or back to those before. False:
- * there are too many. */
+/* The accesses from the barrier to the next ones, or back to those before.
+ * False: there are too many. */
 bool Kernel::collect(const Instruction &barrier, bool forward, Accesses &to)
 {
     SmallPtrSet<const BasicBlock *, 16> seen;
