@@ -58,9 +58,9 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     return OMPJIT_OK;
 }
 
-/* Its remarks are the variant's, too. The variables that the template exports or imports are those of each image
- * made of it: they were listed when it was lowered, and are not looked for
- * again. */
+/* The template's remarks are the variant's, too. The variables that it exports
+ * or imports are those of each image made of it: they were listed when it was
+ * lowered, and are not looked for again. */
 static ompjit_status copy_globals(struct build *b, const ompjit__template *t,
                                   ompjit_error *err)
 {
