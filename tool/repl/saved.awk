@@ -33,8 +33,8 @@ BEGIN {
     split("memcpy strlen strnlen strcspn strpbrk strtod strtof malloc " \
           "realloc free printf snprintf vsnprintf getpid process_vm_readv " \
           "size_t int64_t uint32_t uint64_t uintptr_t ssize_t iovec " \
-          "show row show_name show_how show_object show_value print_value grow take LINE ROWS " \
-          "TEXT_MOST DEPTH MOST SHORT PAGE PROBE", fixed, " ")
+          "show row show_name show_how show_object show_value print_value " \
+          "grow take LINE ROWS TEXT_MOST DEPTH MOST SHORT PAGE PROBE", fixed, " ")
     for (i = 1; i in fixed; i++)
         rename(fixed[i])
 }

@@ -121,7 +121,8 @@ static void show_integer(struct show *s)
     if (size > 8)
         show_wide(s, is_signed);
     else if (is_signed)
-        ompjit__buf_printf(s->out, "%" PRId64, extend(bits_at(s->at, size), size));
+        ompjit__buf_printf(s->out, "%" PRId64,
+                           extend(bits_at(s->at, size), size));
     else
         ompjit__buf_printf(s->out, "%" PRIu64, bits_at(s->at, size));
 }
@@ -316,7 +317,9 @@ static void show_pointer(struct show *s)
         return;
     const char *name = s->how.name(s->how.data, address);
     if (name)
-        ompjit__buf_printf(s->out, "%s%.*s", to == OMPJIT__POINTEE_FUNCTION ? "" : "&", (int)strcspn(name, "$"), name);
+        ompjit__buf_printf(s->out, "%s%.*s",
+                           to == OMPJIT__POINTEE_FUNCTION ? "" : "&",
+                           (int)strcspn(name, "$"), name);
     else
         ompjit__buf_printf(s->out, "0x%" PRIxPTR, (uintptr_t)address);
 }
