@@ -27,6 +27,18 @@ static inline ompjit_status ir_text_open(struct ir_text *t, const char *ir,
                             &t->messages, &t->m, err);
 }
 
+/* How often its text has the words. */
+static inline unsigned ir_text_count(const struct ir_text *t,
+                                     const char *words)
+{
+    char *text = LLVMPrintModuleToString(t->m);
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, words)); at++)
+        n++;
+    LLVMDisposeMessage(text);
+    return n;
+}
+
 static inline void ir_text_close(struct ir_text *t)
 {
     if (t->tm)

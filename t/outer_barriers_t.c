@@ -80,14 +80,6 @@ static const struct row {
      "define void @f(ptr %a) {\n" BARRIER "  ret void\n}\n"},
 };
 
-static unsigned count(const char *text, const char *word)
-{
-    unsigned n = 0;
-    for (; (text = strstr(text, word)); text++)
-        n++;
-    return n;
-}
-
 static void check(const struct row *row)
 {
     struct ir_text t;
@@ -95,11 +87,9 @@ static void check(const struct row *row)
     unsigned left = 99;
     if (!ir_text_open(&t, ir, &err)) {
         ompjit__drop_outer_barriers(t.m);
-        char *text = LLVMPrintModuleToString(t.m);
-        left = count(text, "call void @ompjit_host_barrier(") +
-               count(text, "call void @wrapper(") -
-               count(text, "define internal void @wrapper(");
-        LLVMDisposeMessage(text);
+        left = ir_text_count(&t, "call void @ompjit_host_barrier(") +
+               ir_text_count(&t, "call void @wrapper(") -
+               ir_text_count(&t, "define internal void @wrapper(");
     } else {
         fprintf(stderr, "# %s\n", err.text);
     }

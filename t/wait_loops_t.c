@@ -73,13 +73,7 @@ static unsigned yields(const char *ir)
     unsigned n = 99;
     if (!ir_text_open(&t, ir, &err)) {
         ompjit__yield_in_wait_loops(t.m);
-        char *text = LLVMPrintModuleToString(t.m);
-        n = 0;
-        for (const char *at = text; (at = strstr(at, "call void @ompjit_host_"
-                                                     "wait("));
-             at++)
-            n++;
-        LLVMDisposeMessage(text);
+        n = ir_text_count(&t, "call void @ompjit_host_wait(");
     } else {
         fprintf(stderr, "# %s\n", err.text);
     }
