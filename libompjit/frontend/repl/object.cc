@@ -48,7 +48,7 @@ bool is_streamed(ASTContext &c, const CXXRecordDecl *record)
     return false;
 }
 
-/* Nothing but members, as in C. */
+/* Has the class nothing but members, as in C? */
 bool is_plain(ASTContext &c, const CXXRecordDecl *record)
 {
     if (record->getNumBases() || record->isPolymorphic() ||

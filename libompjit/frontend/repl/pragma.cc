@@ -185,7 +185,8 @@ std::string join(const std::vector<std::string> &words, size_t n)
     return text;
 }
 
-/* Of those of C, clang 22 has the name of one, and refuses it. */
+/* Is it a directive of C that clang 22 reads? It has the name of one that it
+ * refuses. */
 bool is_read_in_c(omp::Directive kind)
 {
     return kind != omp::OMPD_declare_induction &&

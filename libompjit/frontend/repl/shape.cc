@@ -220,7 +220,7 @@ class Shape {
         string(symbol(type));
     }
 
-    /* A class of a library's, whose members are nobody else's business. */
+    /* Is it a library's class? Its members are nobody else's business. */
     bool is_of_system(const CXXRecordDecl *record)
     {
         return c.getSourceManager().isInSystemHeader(record->getLocation());

@@ -383,7 +383,7 @@ static void show(void *arg)
         show_rows(shape, s->address, &how, &s->rows);
 }
 
-/* Of an input that belongs to the session. */
+/* Makes text of the value of an input that belongs to the session. */
 static void take_value(struct unit *u, struct outcome *out)
 {
     engine *e = u->e;
