@@ -35,6 +35,7 @@ struct build {
     /* the unit's code, of its own */
     bool asks_for_tasks, has_events, has_serialized, cancels;
     bool openmp; /* the module is marked as OpenMP device code */
+    bool any_gpu; /* simplified as for any GPU; of a TEMPLATE */
     bool teams;  /* it has forms of kernels for whole teams */
     bool numbered; /* something can be simplified behind LLVM's pipeline */
     ompjit__image *image;  /* filled step by step; the caller's         */

@@ -50,6 +50,7 @@ static ompjit_status make_template(void *arg, ompjit__template *t,
     }
     t->spmd = b.spmd;
     t->plain = b.plain;
+    t->any_gpu = b.any_gpu;
     t->bc = image.bytes;
     t->remarks = image.remarks;
     t->constructors = image.constructors;
@@ -103,6 +104,7 @@ ompjit_status ompjit__build_from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
                             .arch = (char *)b->arch->name,
+                            .gpu = !b->host,
                             .ptx = ompjit__ptx_version(b->arch, b->spec->ptx),
                             .alone = b->spec->facts.threads.all == 1,
                             .import_globals = b->spec->import_globals};

@@ -59,13 +59,19 @@ ompjit__template_source *ompjit__templates_source(ompjit__templates *all)
     return &all->source;
 }
 
+static bool serves(const ompjit__template *t, const ompjit__template *key)
+{
+    return !strcmp(t->kernel, key->kernel) && t->alone == key->alone &&
+           t->import_globals == key->import_globals &&
+           ((t->any_gpu && key->gpu) ||
+            (!strcmp(t->arch, key->arch) && t->ptx == key->ptx));
+}
+
 static ompjit__template *find(ompjit__templates *all,
                               const ompjit__template *key)
 {
     ompjit__template *t = all->first;
-    while (t && (strcmp(t->kernel, key->kernel) || strcmp(t->arch, key->arch) ||
-                 t->ptx != key->ptx || t->alone != key->alone ||
-                 t->import_globals != key->import_globals))
+    while (t && !serves(t, key))
         t = t->next;
     return t;
 }
@@ -83,6 +89,7 @@ static ompjit_status add(
     t->kernel = ompjit__strdup(key->kernel);
     t->arch = ompjit__strdup(key->arch);
     t->ptx = key->ptx;
+    t->gpu = key->gpu;
     t->alone = key->alone;
     t->import_globals = key->import_globals;
     ompjit_status status = t->kernel && t->arch

@@ -34,6 +34,10 @@ ompjit_status ompjit__link_math(LLVMModuleRef m, ompjit__buf *messages,
  * malloc'd path. */
 char *ompjit__libdevice_path(void);
 
+/* Behind the runtime and libdevice: is the code simplified in the same way
+ * whatever GPU it is for? passes/gpu/any_gpu.c */
+bool ompjit__is_for_any_gpu(LLVMModuleRef m);
+
 /* Inlines the teams regions of generic kernels. Before openmp-opt.
  * passes/gpu/teams_regions.cc */
 void ompjit__inline_teams(LLVMModuleRef m);
