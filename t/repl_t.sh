@@ -478,12 +478,34 @@ struct noted { int n; int next() { return n + 1; } };
 noted{4}' '(derived) {{.n = 1, .m = 2}, .r = &n, .k = 3}
 ((lambda at inputs.c:5:10)) {}
 (noted) {.n = 4}' --device host --lang c++ -std=c++11
-"$ompjit" repl --device host --lang c++ -e '#include <iostream>' \
-    -e 'struct bad { int n; };
-std::ostream &operator<<(std::ostream &o, const bad &b) { throw b.n; }' \
-    -e 'bad{1}' -e 1 >shown 2>stderr
-is "$?:$(cat shown)" "0:(int) 1" "code that shows an object may fail"
-is "$(cat stderr)" "it threw int" "  which is said"
+breaks "an exception while an object is shown" '#include <iostream>
+struct bad { int n; };
+std::ostream &operator<<(std::ostream &o, const bad &b) { throw b.n; }
+
+bad{1}
+printf("after\n");' '^inputs.c:5: error: it threw int$' --device host --lang c++
+breaks "a fault while an object is shown" '#include <iostream>
+struct bad { int *n; };
+std::ostream &operator<<(std::ostream &o, const bad &b) {
+    return o << *b.n; }
+bad{}' '^inputs.c:5: error: .*unmapped memory.*[(]inputs.c:4[)]' --device host \
+    --lang c++
+"$ompjit" repl --device host --lang c++ >shown 2>stderr --json <<'END'
+{"op":"execute","code":"#include <iostream>\nint n = 4;"}
+{"op":"execute","code":"struct bad { int n; };"}
+{"op":"execute","code":"std::ostream &operator<<(std::ostream &o, const bad &b) { throw b.n; }"}
+{"op":"execute","code":"n"}
+{"op":"execute","code":"n++; bad{1}"}
+{"op":"execute","code":"_ + n"}
+{"op":"execute","code":":undo 2"}
+{"op":"execute","code":"n"}
+END
+is "$(sed -n 's/.*"value":"\([^"]*\)".*/\1/p' shown | paste -sd' ' -)" "4 9 4" \
+    "  whose input is no part of the session"
+like "$(cat shown)" '"status":"error","number":5,"text":"In.5.:1: error: it th' \
+    "  and has failed"
+breaks "a fault while a value is shown" 'int (*far)[9] = (void *)64;
+*far' '^inputs.c:2: error: .*unmapped memory' --device host
 breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++
 breaks "an endless loop with a limit" 'int x;
 for (volatile int i = 0; ; i++);' \

@@ -384,25 +384,25 @@ static void show(void *arg)
 }
 
 /* Makes text of the value of an input that belongs to the session. */
-static void take_value(struct unit *u, struct outcome *out)
+static ompjit_status take_value(struct unit *u, struct outcome *out,
+                                ompjit_error *err)
 {
     engine *e = u->e;
     struct showing s = {.u = u, .address = value_address(u)};
-    ompjit_error err;
     if (!s.address)
-        return;
+        return OMPJIT_OK;
     s.ways.symbols = e->symbols;
     if (u->answer.value.object)
         s.ways.objects = object_module(e, "_");
-    if (!guard_run(e, show, &s, &err)) {
-        outcome_tell(out, err.text);
+    if (!guard_run(e, show, &s, err)) {
         ompjit__buf_free(&s.text);
         ompjit__buf_free(&s.rows);
-        return;
+        return err->status;
     }
     out->type = ompjit__strdup(u->answer.value.type);
     out->value = s.text.data;
     out->rows = s.rows.data;
+    return OMPJIT_OK;
 }
 
 /* --------------------------------------------------------------------- keep */
@@ -426,6 +426,15 @@ static ompjit_status replay(engine *e, ompjit_error *err)
     for (size_t i = 0; !status && i < e->nunits; i++)
         front_replay(e->front, &e->units[i]->in);
     return status;
+}
+
+/* The last input belongs to the session no more. */
+static void drop_last(engine *e, struct outcome *out)
+{
+    ompjit_error err;
+    drop_unit(e->units[--e->nunits]);
+    if (replay(e, &err))
+        outcome_tell(out, err.text);
 }
 
 /* ------------------------------------------------------------------ execute */
@@ -490,8 +499,9 @@ static void execute(struct unit *u, struct outcome *out)
     if (!keep(u)) {
         outcome_tell(out, "error: out of memory");
         drop_unit(u);
-    } else if (u->linked) {
-        take_value(u, out);
+    } else if (u->linked && take_value(u, out, &err)) {
+        outcome_fail(out, &u->in, &err);
+        drop_last(u->e, out);
     }
 }
 
