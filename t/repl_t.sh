@@ -478,6 +478,29 @@ struct noted { int n; int next() { return n + 1; } };
 noted{4}' '(derived) {{.n = 1, .m = 2}, .r = &n, .k = 3}
 ((lambda at inputs.c:5:10)) {}
 (noted) {.n = 4}' --device host --lang c++ -std=c++11
+# grown INPUT: the pages that 40 of them make the session larger by
+grown() {
+    cat >inputs.cc <<'END'
+#include <stdio.h>
+#include <string>
+#include <vector>
+std::vector<std::string> v{"a", "b"};
+long pages() { long all, n = 0; FILE *f = fopen("/proc/self/statm", "r");
+    if (f) { if (fscanf(f, "%ld %ld", &all, &n) != 2) n = 0; fclose(f); }
+    return n; }
+END
+    for n in 1 2 3 4 5 6; do echo "$1"; done >>inputs.cc
+    echo 'long before = pages();' >>inputs.cc
+    for n in 1 2 3 4 5 6 7 8; do
+        printf '%s\n' "$1" "$1" "$1" "$1" "$1"
+    done >>inputs.cc
+    printf '%s\n' 'printf("%ld\n", pages() - before);' >>inputs.cc
+    repl --device host --lang c++ inputs.cc | tail -1
+}
+object=$(grown v) number=$(grown 'v.size()')
+is "$((object * 2 < number * 3))" 1 \
+    "an object that is shown again takes no more memory than a number" ||
+    echo "# $object pages, $number"
 breaks "an exception while an object is shown" '#include <iostream>
 struct bad { int n; };
 std::ostream &operator<<(std::ostream &o, const bad &b) { throw b.n; }

@@ -290,6 +290,8 @@ class Server {
         if (!module)
             return nullptr;
         define_shapes(session, *module);
+        if (last.mode == OMPJIT__REPL_SHOW)
+            module->setSourceFileName("value"); /* and no number of an input */
         if (!session.device)
             leave_rare_code(*module, last.number);
         llvm::raw_svector_ostream stream(code);

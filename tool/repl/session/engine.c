@@ -75,6 +75,7 @@ void engine_free(engine *e)
     if (!e)
         return;
     front_free(e->front);
+    objects_free(e);
     while (e->nunits)
         unit_free(e->units[--e->nunits]);
     while (e->nlost)

@@ -57,6 +57,7 @@ struct engine {
      * have left behind may point to them. */
     ompjit_module **lost;
     size_t nlost;
+    struct object *objects; /* code that shows objects (object.c) */
 };
 
 /* The ends of an input. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "core/repl.h"
 #include "omptarget/offload.h"
 #include "tool/repl/session/engine.h"
@@ -18,6 +19,13 @@ enum {
     MOST = 192,       /* elements of a range whose place is not known       */
     SHORT = 9,        /* the same inside of another value, one of them "..." */
     PLAIN_MOST = 2000 /* letters that a class prints                        */
+};
+
+/* Code that shows objects of one type, by a digest of its bitcode. */
+struct object {
+    struct object *next;
+    ompjit_module *mod;
+    uint8_t digest[OMPJIT__DIGEST];
 };
 
 /* object.in: Show. */
@@ -181,26 +189,68 @@ static bool compile(engine *e, const char *variable, struct answer *out)
     return good;
 }
 
-/* It runs once. Its code stays: what it has called may know it. */
+/* Equal texts of equal types have the same code. */
+static ompjit_module *known(const engine *e, const uint8_t *digest)
+{
+    for (const struct object *o = e->objects; o; o = o->next)
+        if (!memcmp(o->digest, digest, sizeof o->digest))
+            return o->mod;
+    return NULL;
+}
+
+static ompjit_module *link_module(engine *e, const ompjit__buf *host)
+{
+    ompjit_module *mod;
+    ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
+    options.name = "value";
+    options.opt_level = (ompjit_opt_level)1; /* -O0 */
+    if (ompjit__module_from_host(e->ctx, host, &options, &mod, NULL))
+        return NULL;
+    if (!ompjit__module_link(mod, &e->linkage, NULL))
+        return mod;
+    ompjit_module_destroy(mod);
+    return NULL;
+}
+
+/* Its code stays: what it has called may know it. */
+static ompjit_module *keep_module(engine *e, const uint8_t *digest,
+                                  const ompjit__buf *host)
+{
+    struct object *o = calloc(1, sizeof *o);
+    if (!o || !(o->mod = link_module(e, host))) {
+        free(o);
+        return NULL;
+    }
+    memcpy(o->digest, digest, sizeof o->digest);
+    o->next = e->objects;
+    e->objects = o;
+    guard_add(e, o->mod);
+    return o->mod;
+}
+
 ompjit_module *object_module(engine *e, const char *variable)
 {
     struct answer answer;
     ompjit_module *mod = NULL;
-    ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
-    options.name = "value";
-    options.opt_level = (ompjit_opt_level)1; /* -O0 */
-    if (compile(e, variable, &answer) &&
-        !ompjit__module_from_host(e->ctx, &answer.host, &options, &mod, NULL)) {
-        if (ompjit__module_link(mod, &e->linkage, NULL)) {
-            ompjit_module_destroy(mod);
-            mod = NULL;
-        } else {
-            guard_add(e, mod);
-            engine_forget(e, mod);
-        }
+    uint8_t digest[OMPJIT__DIGEST];
+    if (compile(e, variable, &answer)) {
+        ompjit__digest(answer.host.data, answer.host.size, digest);
+        mod = known(e, digest);
+        if (!mod)
+            mod = keep_module(e, digest, &answer.host);
     }
     answer_free(&answer);
     return mod;
+}
+
+void objects_free(engine *e)
+{
+    while (e->objects) {
+        struct object *o = e->objects;
+        e->objects = o->next;
+        ompjit_module_destroy(o->mod);
+        free(o);
+    }
 }
 
 bool object_show(const show_how *how, ompjit_module *mod, void *address,

@@ -11,6 +11,8 @@
 /* Compiles and links what shows values with that variable's type. NULL: it does
  * not compile. The engine's, which keeps it. */
 ompjit_module *object_module(engine *e, const char *variable);
+/* All of these modules. */
+void objects_free(engine *e);
 
 /* Both run code of the session's: guard_run calls. */
 
