@@ -194,6 +194,19 @@ if ! lacks python3 "PNG"; then
     is "$(python3 pixels.py line.png 51 31 53 31)" "640 360 000000 ffffff" \
         "  with numbers"
 fi
+objects='#include <list>
+#include <map>
+#include <vector>
+std::vector<double> x{0, 1, 2};
+std::list<float> y{0, 5, 10};
+std::map<int, int> pairs{{1, 2}};'
+printf '%s\n' "$objects" ':plot y list.svg' ':plot x y both.svg' \
+    ':plot pairs' >objects.cc
+fails_with '^objects.cc:9: error: pairs is no variable that is an array of num' \
+    "pairs are no numbers" \
+    "$ompjit" repl --device host --lang c++ objects.cc
+is "$(cat list.svg both.svg)" "$(cat line.svg dots.svg)" \
+    "objects of C++ are drawn as arrays with the same elements"
 refuses "arrays of two sizes" "$points
 :plot x one" 'x has 3 elements, and one has 1'
 refuses "no array" "$points

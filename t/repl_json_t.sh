@@ -186,4 +186,30 @@ exec 5>&- 6<&-
 like "$(cat ended)" '"id":1,"status":"aborted","text":"interrupted in a para' \
     "an endless parallel region is interrupted"
 is "$(tail -n 1 ended)" "ended 130" "  which ends the session"
+
+# Objects of C++.
+cat >objects.json <<'END'
+{"op":"execute","code":"#include <map>\n#include <string>\n#include <vector>"}
+{"op":"execute","code":"struct pt { int x; std::string s; };\nstd::vector<pt> p{{1, \"a\"}, {2, \"b\"}};\np"}
+{"op":"execute","code":"std::vector<std::vector<float>> v{{1, 2}, {3}};\nv"}
+{"op":"execute","code":"std::map<int, char> m;\nfor (int i = 0; i < 101; i++)\n    m[i] = 'm';\nm"}
+{"op":"execute","code":"pt array[1] = {p[1]};\narray"}
+{"op":"execute","code":"std::vector<int> numbers{1, 2, 3};\nnumbers"}
+{"op":"inspect","code":"p"}
+END
+"$ompjit" repl --json --lang c++ --device host <objects.json 2>stderr |
+    grep -v '"event"' >shown
+table() { sed -n "$1s/.*\"table\"://p" shown | cut -c-"$2"; }
+is "$(table 2 99)" '{"columns":["x","s"],"rows":[["1","\"a\""],["2","\"b\""]],"count":2}}' \
+    "a vector of structures has a table"
+is "$(table 3 99)" '{"columns":["0","1"],"rows":[["1.0","2.0"],["3.0"]],"count":2}}' \
+    "a vector of vectors, with rows of their lengths"
+is "$(table 4 47)" "{\"columns\":[\"first\",\"second\"],\"rows\":[[\"0\",\"'m'" \
+    "a map, too"
+like "$(table 4 9999)" "\[\"99\",\"'m'\"\]\],\"count\":101\}\}\$" "  of 100 rows"
+is "$(table 5 99)" '{"columns":["x","s"],"rows":[["2","\"b\""]],"count":1}}' \
+    "an array of objects"
+is "$(table 6 99)" "" "a vector of numbers has none"
+like "$(sed -n 7p shown)" 'value: \{\{.x = 1, .s = \\"a\\"\}, \{.x = 2, .s' \
+    "an object is inspected"
 done_testing

@@ -101,7 +101,8 @@ enum ompjit__repl_item {
 };
 
 /* A name that the input declares: kind, name, symbol ("": none), type, size
- * (0: none), line, the shape of a variable (shape.cc; else empty). */
+ * (0: none), line, the shape of a variable (shape.cc; else empty), and whether it
+ * is an object of C++ that the shape does not do. */
 enum ompjit__repl_name {
     OMPJIT__REPL_FUNCTION,   /* defined       */
     OMPJIT__REPL_PROTOTYPE,  /* declared only */

@@ -17,7 +17,6 @@
 #include "tool/repl/terminal/colour.h"
 #include "tool/repl/commands.h"
 #include "tool/repl/session/complete.h"
-#include "tool/repl/terminal/numbers.h"
 #include "tool/repl/terminal/plot.h"
 #include "tool/repl/state.h"
 #include "tool/tool.h"
@@ -340,13 +339,10 @@ static void command_save(struct call *c)
 /* NULL with a message: the variable is no array of numbers. */
 static double *array_of(struct call *c, const char *name, size_t *n)
 {
-    const ompjit__buf *shape;
-    const void *address;
-    double *numbers = NULL;
-    if (engine_variable(repl_engine(c->r), name, &shape, &address))
-        numbers = numbers_of(shape, address, n);
+    ompjit_error err;
+    double *numbers = engine_numbers(repl_engine(c->r), name, n, &err);
     if (!numbers)
-        refuse(c, "%s is no variable that is an array of numbers", name);
+        refuse(c, "%s", err.text);
     return numbers;
 }
 

@@ -57,6 +57,8 @@ class Names {
         ompjit__pack_number(&list, size);
         ompjit__pack_number(&list, line);
         ompjit__pack_bytes(&list, form.data, form.size);
+        ompjit__pack_number(&list, !shape.isNull() &&
+                                       is_object(session.context(), shape));
         ompjit__buf_free(&form);
         n++;
     }

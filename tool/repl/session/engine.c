@@ -11,6 +11,7 @@
 #include "tool/repl/session/complete.h"
 #include "tool/repl/session/engine.h"
 #include "tool/repl/session/interrupt.h"
+#include "tool/repl/session/numbers.h"
 #include "tool/repl/session/object.h"
 #include "tool/repl/session/show.h"
 
@@ -332,12 +333,15 @@ static const char *name_at(void *data, const void *address)
 }
 
 /* show_object */
-static bool show_by_module(const show_how *how, void *function,
-                           const char *symbol, const void *address,
+static bool show_by_module(const show_how *how, void *address,
+                           const char *symbol, const void *at,
                            ompjit__buf *out)
 {
     const struct ways *ways = how->data;
-    return object_show(how, ways->objects, function, symbol, address, out);
+    visit_function *f = object_member(ways->objects, address, symbol);
+    if (f)
+        show_by(how, f, at, out);
+    return f;
 }
 
 static show_how how_of(struct ways *ways)
@@ -376,11 +380,15 @@ static void show(void *arg)
     struct showing *s = arg;
     const ompjit__buf *shape = &s->u->answer.value.shape;
     const show_how how = how_of(&s->ways);
-    if (s->ways.objects)
-        object_show_value(&how, s->ways.objects, s->address, &s->text);
+    visit_function *f =
+        s->ways.objects ? object_function(s->ways.objects) : NULL;
+    if (f)
+        show_by(&how, f, s->address, &s->text);
     else
         show_value(shape, s->address, &how, &s->text);
-    if (s->u->e->tables)
+    if (s->u->e->tables && f)
+        show_rows_by(&how, f, s->address, &s->rows);
+    else if (s->u->e->tables)
         show_rows(shape, s->address, &how, &s->rows);
 }
 
@@ -621,40 +629,79 @@ const struct input *engine_source(const engine *e, const char *name)
     return find_name(e, name, strlen(name), &u) ? &u->in : NULL;
 }
 
-bool engine_variable(engine *e, const char *name, const ompjit__buf **shape,
-                     const void **address)
-{
-    const struct unit *u;
-    const struct name *found = find_name(e, name, strlen(name), &u);
-    if (!found || found->kind != OMPJIT__REPL_VARIABLE)
-        return false;
-    *shape = &found->shape;
-    *address = symbols_find(e->symbols, found->symbol);
-    return *address;
-}
-
-/* A variable's value now. */
+/* A variable, and code that visits it; NULL: its shape does. */
 struct reading {
     engine *e;
     const struct name *name;
+    const void *address;
+    struct ways ways;
     ompjit__buf text;
+    struct numbers numbers;
 };
 
-static void read_variable(void *arg)
+/* False: there is no such variable. */
+static bool begin_reading(struct reading *r, engine *e, const struct name *name)
+{
+    *r = (struct reading){.e = e, .name = name, .ways = {e->symbols, NULL}};
+    if (!name || name->kind != OMPJIT__REPL_VARIABLE || !name->shape.size)
+        return false;
+    r->address = symbols_find(e->symbols, name->symbol);
+    if (name->object && !(front_is_gone(e->front) && replay(e, NULL)))
+        r->ways.objects = object_module(e, name->name);
+    return r->address;
+}
+
+/* Called by guard_run. */
+static void read_text(void *arg)
 {
     struct reading *r = arg;
-    const void *address = symbols_find(r->e->symbols, r->name->symbol);
-    struct ways ways = {.symbols = r->e->symbols};
-    const show_how how = how_of(&ways);
-    if (address)
-        show_value(&r->name->shape, address, &how, &r->text);
+    const show_how how = how_of(&r->ways);
+    visit_function *f =
+        r->ways.objects ? object_function(r->ways.objects) : NULL;
+    if (f)
+        show_by(&how, f, r->address, &r->text);
+    else
+        show_value(&r->name->shape, r->address, &how, &r->text);
+}
+
+/* Called by guard_run. */
+static void read_numbers(void *arg)
+{
+    struct reading *r = arg;
+    visit_function *f =
+        r->ways.objects ? object_function(r->ways.objects) : NULL;
+    ompjit__reader shape = {r->name->shape.data, r->name->shape.size, false};
+    if (f)
+        numbers_add_by(&r->numbers, f, r->address);
+    else if (ompjit__read_number(&shape) == OMPJIT__SHAPE_ARRAY)
+        numbers_add(&r->numbers, &r->name->shape, r->address);
+}
+
+double *engine_numbers(engine *e, const char *name, size_t *n,
+                       ompjit_error *err)
+{
+    const struct unit *u;
+    struct reading r;
+    const bool some =
+        begin_reading(&r, e, find_name(e, name, strlen(name), &u));
+    if (some && !guard_run(e, read_numbers, &r, err)) {
+        free(r.numbers.all);
+        return NULL;
+    }
+    *n = r.numbers.n;
+    if (*n && !r.numbers.bad)
+        return r.numbers.all;
+    free(r.numbers.all);
+    ompjit__fail(err, OMPJIT_ERR_INVALID, OMPJIT_STAGE_API,
+                 "%s is no variable that is an array of numbers", name);
+    return NULL;
 }
 
 static void add_value(engine *e, const struct name *name, ompjit__buf *out)
 {
-    struct reading r = {.e = e, .name = name};
-    if (name->kind == OMPJIT__REPL_VARIABLE && name->shape.size &&
-        guard_run(e, read_variable, &r, NULL) && r.text.size)
+    struct reading r;
+    if (begin_reading(&r, e, name) && guard_run(e, read_text, &r, NULL) &&
+        r.text.size)
         ompjit__buf_printf(out, "value: %s\n", r.text.data);
     ompjit__buf_free(&r.text);
 }

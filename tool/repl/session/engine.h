@@ -115,9 +115,11 @@ void engine_names(const engine *e, const char *text, size_t size,
 char *engine_describe(engine *e, const char *text, size_t size);
 /* The last input that declares the name; NULL: none. */
 const struct input *engine_source(const engine *e, const char *name);
-/* A variable of the session's: its shape, and where it is. False: none. */
-bool engine_variable(engine *e, const char *name, const ompjit__buf **shape,
-                     const void **address);
+/* The elements of a variable of the session's: an array of numbers, or an object
+ * of C++ that has numbers as elements. NULL: it is none, and err says so. The
+ * caller's to free. */
+double *engine_numbers(engine *e, const char *name, size_t *n,
+                       ompjit_error *err);
 /* The type of an expression; NULL with messages in `out`. The caller's. */
 char *engine_type(engine *e, const char *text, size_t size,
                   struct outcome *out);

@@ -59,6 +59,7 @@ struct name {
     size_t size;
     unsigned line;
     ompjit__buf shape;
+    bool object; /* of C++, which the shape does not do */
 };
 
 struct value {

@@ -159,6 +159,7 @@ static void read_names(struct answer *a, ompjit__reader *r)
         name->size = ompjit__read_number(r);
         name->line = read_unsigned(r);
         ompjit__read_buf(r, &name->shape);
+        name->object = ompjit__read_number(r);
     }
 }
 

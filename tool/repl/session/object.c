@@ -3,7 +3,7 @@
  * Shows objects of C++. Where a value has a class whose bytes do not say it all,
  * object.in is compiled behind the session's inputs, as one more of them that is
  * not kept: code of the session's iterates, dereferences or prints the object,
- * and calls back with what it finds.
+ * and calls back with what it finds (visit.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,6 @@
 #include "tool/repl/session/object.h"
 #include "tool/repl/session/object_text.h"
 
-enum {
-    MOST = 192,       /* elements of a range whose place is not known       */
-    SHORT = 9,        /* the same inside of another value, one of them "..." */
-    PLAIN_MOST = 2000 /* letters that a class prints                        */
-};
-
 /* Code that shows objects of one type, by a digest of its bitcode. */
 struct object {
     struct object *next;
@@ -28,136 +22,7 @@ struct object {
     uint8_t digest[OMPJIT__DIGEST];
 };
 
-/* object.in: Show. */
-struct shown {
-    void (*leaf)(struct shown *s, const void *shape, const void *at);
-    void (*text)(struct shown *s, const char *text, size_t size);
-    void (*plain)(struct shown *s, const char *text, size_t size);
-    void (*array)(struct shown *s, const void *at, size_t n, size_t size,
-                  void (*function)(struct shown *s, const void *at));
-    void (*begin)(struct shown *s);
-    bool (*element)(struct shown *s, const void *at,
-                    void (*function)(struct shown *s, const void *at));
-    void (*end)(struct shown *s);
-    /* object.in does not know these. */
-    const show_how *how;
-    ompjit__buf *out;
-    char **texts; /* of elements; NULL: there is no list, or no memory */
-    size_t n, printed;
-    bool more; /* elements than were taken */
-};
-
-typedef void function(struct shown *s, const void *at);
-
-static void call(const show_how *how, function *f, const void *at,
-                 ompjit__buf *out);
-
-/* Its size is in front of the shape. */
-static void leaf(struct shown *s, const void *shape, const void *at)
-{
-    uint64_t size;
-    memcpy(&size, shape, sizeof size);
-    const ompjit__buf bytes = {.data = (char *)shape + sizeof size,
-                               .size = size};
-    show_value(&bytes, at, s->how, s->out);
-}
-
-static void begin_array(ompjit__buf *shape, size_t n, size_t size,
-                        enum ompjit__repl_shape kind)
-{
-    ompjit__pack_number(shape, OMPJIT__SHAPE_ARRAY);
-    ompjit__pack_number(shape, n);
-    ompjit__pack_number(shape, size);
-    ompjit__pack_number(shape, kind);
-}
-
-static void text(struct shown *s, const char *text, size_t size)
-{
-    ompjit__buf shape = {0};
-    begin_array(&shape, size, 1, OMPJIT__SHAPE_CHAR);
-    ompjit__pack_number(&shape, 1); /* its size */
-    ompjit__pack_number(&shape, 1); /* signed   */
-    show_value(&shape, text, s->how, s->out);
-    ompjit__buf_free(&shape);
-}
-
-static void plain(struct shown *s, const char *text, size_t size)
-{
-    if (s->printed > PLAIN_MOST)
-        return;
-    s->printed += size;
-    if (s->printed > PLAIN_MOST) {
-        ompjit__buf_add(s->out, text, size - (s->printed - PLAIN_MOST));
-        ompjit__buf_add(s->out, "...", 3);
-    } else {
-        ompjit__buf_add(s->out, text, size);
-    }
-}
-
-static void array(struct shown *s, const void *at, size_t n, size_t size,
-                  function *f)
-{
-    ompjit__buf shape = {0};
-    begin_array(&shape, n, size, OMPJIT__SHAPE_OBJECT);
-    ompjit__pack_number(&shape, size);
-    ompjit__pack_number(&shape, (uint64_t)(uintptr_t)f);
-    ompjit__pack_string(&shape, "");
-    show_value(&shape, at, s->how, s->out);
-    ompjit__buf_free(&shape);
-}
-
-static void begin(struct shown *s)
-{
-    s->texts = calloc(MOST, sizeof *s->texts);
-    s->n = 0;
-    s->more = false;
-}
-
-static bool element(struct shown *s, const void *at, function *f)
-{
-    ompjit__buf text = {0};
-    show_how how = *s->how;
-    s->more = s->n == (how.inside ? SHORT : MOST);
-    if (s->more || !s->texts)
-        return false;
-    how.inside = true;
-    how.depth++;
-    call(&how, f, at, &text);
-    s->texts[s->n++] = text.data;
-    return true;
-}
-
-static void end(struct shown *s)
-{
-    ompjit__buf shape = {0};
-    begin_array(&shape, s->n, sizeof *s->texts, OMPJIT__SHAPE_TEXT);
-    show_value(&shape, s->texts, s->how, s->out);
-    if (s->more && !s->how->inside)
-        ompjit__buf_printf(s->out, "\n...");
-    ompjit__buf_free(&shape);
-    while (s->texts && s->n)
-        free(s->texts[--s->n]);
-    free(s->texts);
-    s->texts = NULL;
-}
-
-static void call(const show_how *how, function *f, const void *at,
-                 ompjit__buf *out)
-{
-    struct shown s = {.leaf = leaf,
-                      .text = text,
-                      .plain = plain,
-                      .array = array,
-                      .begin = begin,
-                      .element = element,
-                      .end = end,
-                      .how = how,
-                      .out = out};
-    f(&s, at);
-}
-
-/* ------------------------------------------------------------------- module */
-
+/* What the module has for the whole object. */
 #define VALUE "ompjit_object_value"
 
 /* The text that shows what is at an address, with the variable's type. The
@@ -253,19 +118,17 @@ void objects_free(engine *e)
     }
 }
 
-bool object_show(const show_how *how, ompjit_module *mod, void *address,
-                 const char *symbol, const void *at, ompjit__buf *out)
+visit_function *object_member(ompjit_module *mod, void *address,
+                              const char *symbol)
 {
     void *f = address;
     if (!f && ompjit__hostjit_symbol(mod->hostjit, symbol, &f, NULL))
-        return false;
-    call(how, (function *)f, at, out);
-    return true;
+        return NULL;
+    return (visit_function *)f;
 }
 
-void object_show_value(const show_how *how, ompjit_module *mod,
-                       const void *at, ompjit__buf *out)
+visit_function *object_function(ompjit_module *mod)
 {
     ompjit__hostjit_construct(mod->hostjit);
-    object_show(how, mod, NULL, VALUE, at, out);
+    return object_member(mod, NULL, VALUE);
 }

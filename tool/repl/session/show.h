@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/pack.h"
+#include "tool/repl/session/visit.h"
 
 typedef struct show_how show_how;
 /* The name of a function at an address; NULL: it has none. */
@@ -31,9 +32,15 @@ void show_value(const ompjit__buf *shape, const void *address,
                 const show_how *how, ompjit__buf *out);
 /* Reads one shape, and shows nothing. */
 void show_skip(ompjit__reader *shape);
+/* object_show.c: the same of what the function visits. */
+void show_by(const show_how *how, visit_function *f, const void *at,
+             ompjit__buf *out);
 /* rows.c: appends an array of arrays or of structs as JSON; nothing: it is none.
  */
 void show_rows(const ompjit__buf *shape, const void *address,
                const show_how *how, ompjit__buf *out);
+/* rows.c: the same of what the function visits. */
+void show_rows_by(const show_how *how, visit_function *f, const void *at,
+                  ompjit__buf *out);
 
 #endif
