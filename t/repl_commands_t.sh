@@ -377,6 +377,68 @@ auto l = [](int n) { return n * 2; };
 l(4)
 END
 saves "a session of C++" cxx.cc c++
+cat >objects.cc <<'END'
+#include <string>
+#include <vector>
+#include <map>
+std::vector<int> v{1, 2, 3};
+v
+std::string s = "abc";
+s + "d"
+_.size()
+std::vector<std::vector<std::string>> all{{"a", "b"}, {}};
+all
+struct person { std::string name; int age; std::vector<int> marks; };
+std::vector<person> people{{"Ann", 30, {1, 2}}};
+people
+people[0]
+person both[2] = {{"x", 1, {}}, {"y", 2, {}}};
+both
+#include <tuple>
+#include <iostream>
+#include <optional>
+#include <memory>
+std::tuple<int, const char *, double> t(1, "two", 3);
+t
+v
+struct printed { int n; };
+std::ostream &operator<<(std::ostream &to, const printed &p) { return to << "no. " << p.n; }
+printed{5}
+std::map<std::string, int> m{{"two", 2}, {"one", 1}};
+m
+std::optional<person> maybe;
+maybe
+maybe = people[0];
+maybe
+class base { int n = 1; public: double d = 2; virtual ~base() {} };
+class derived : public base { std::string s = "d"; };
+derived d;
+d
+std::unique_ptr<int> owner(new int(42));
+owner
+struct plain { int x; double y; };
+std::vector<plain>(2)
+std::vector<double> x(1000, 0.5);
+x
+namespace ns { struct q { std::string s; }; }
+ns::q w{"w"};
+w
+namespace { struct hidden { std::string s; }; }
+hidden h{"h"};
+h
+auto f = [](int n) { return n + 1; };
+f
+std::vector<int (*)(int)> fs(1);
+fs
+enum class colour { red, green };
+std::vector<colour> cs{colour::green};
+cs
+person p{"P", 2, {3}};
+v.push_back(4)
+struct twice { std::string s; } early{"e"};
+early
+END
+saves "objects of C++" objects.cc c++
 like "$(session "$program
 :ir")" 'define .*__omp_offloading' "kernels as IR"
 like "$(session "$program

@@ -67,7 +67,7 @@ enum ompjit__repl_mode {
  * list of them: a number, then severity, file, line, column, message of each.
  * It goes on by the verdict:
  *
- *   GOOD     items, names, runs, value, whether there are offload entries, code
+ *   GOOD     items, names, runs, shapes, members, value, whether there are offload entries, code
  *            that runs when the module is loaded, and none that runs more than
  *            once; the half's bitcode
  *   AGAIN    blanks and hidden, to be sent with the same input once more
@@ -123,6 +123,10 @@ enum ompjit__repl_value {
     OMPJIT__REPL_VOID,    /* an expression without a value              */
     OMPJIT__REPL_TYPE_ONLY /* LOOK: there is no symbol                  */
 };
+
+/* SHOW: a shape for each type that the text uses one of, which is a type's text,
+ * "" where a program cannot write it, and bytes; and the functions that shapes
+ * have: symbol, and the text of the type that it visits. Else there are none. */
 
 /* How the bytes of a value are shown. A shape is a kind, and then, a number each
  * unless it says otherwise: */

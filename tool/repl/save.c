@@ -15,6 +15,7 @@
 
 #include "tool/repl/commands.h"
 #include "tool/repl/saved.h"
+#include "tool/repl/session/object.h"
 
 /* A name, and what the program calls it. */
 struct renamed {
@@ -28,6 +29,12 @@ struct program {
     struct renamed *renamed;
     size_t nrenamed;
     bool shows; /* values that are no integers */
+    /* The text that visits objects: how often it stands there, whether it knows
+     * what was included, and the types that have a shape for it. */
+    unsigned visitors;
+    bool visits;
+    char **shaped;
+    size_t nshaped;
 };
 
 struct text {
@@ -292,6 +299,99 @@ static void add_bytes(ompjit__buf *out, const char *bytes, size_t size)
     ompjit__buf_printf(out, "\"");
 }
 
+/* Can the program write all types that are shown? */
+static bool is_written(const struct object *o)
+{
+    for (size_t i = 0; i < o->answer.nshapes; i++)
+        if (!*o->answer.shapes[i].type)
+            return false;
+    for (size_t i = 0; i < o->answer.nmembers; i++)
+        if (!*o->answer.members[i].type)
+            return false;
+    return true;
+}
+
+static void forget_shaped(struct program *p)
+{
+    while (p->nshaped)
+        free(p->shaped[--p->nshaped]);
+}
+
+/* The text in namespaces of its own, so that a later one has streams, tuples and
+ * such that were included meanwhile. */
+static void add_visitor(struct program *p)
+{
+    if (p->visits)
+        return;
+    p->visits = true;
+    forget_shaped(p);
+    ompjit__buf_printf(&p->file,
+                       "#undef ompjit_object\n"
+                       "#define ompjit_object ompjit_object_%u\n%s",
+                       ++p->visitors, object_source);
+}
+
+/* False: the type has a shape. Takes the text. */
+static bool note_shaped(struct program *p, char *type)
+{
+    for (size_t i = 0; i < p->nshaped; i++)
+        if (!strcmp(p->shaped[i], type)) {
+            free(type);
+            return false;
+        }
+    char **more = realloc(p->shaped, (p->nshaped + 1) * sizeof *more);
+    if (!more) {
+        free(type);
+        return true;
+    }
+    p->shaped = more;
+    p->shaped[p->nshaped++] = type;
+    return true;
+}
+
+/* Its size in 8 bytes is in front, as in the session. */
+static void add_shape(struct program *p, const struct type_shape *each)
+{
+    const uint64_t size = each->shape.size;
+    ompjit__buf type = {0}, bytes = {0};
+    add_string(p, &type, each->type);
+    if (type.data && note_shaped(p, type.data)) {
+        ompjit__buf_add(&bytes, (const char *)&size, sizeof size);
+        ompjit__buf_add(&bytes, each->shape.data, size);
+        ompjit__buf_printf(
+            &p->file,
+            "template <> const unsigned char ompjit_object::Shape<");
+        add_string(p, &p->file, each->type);
+        ompjit__buf_printf(&p->file, ">::bytes[] = ");
+        add_bytes(&p->file, bytes.data, bytes.size);
+        ompjit__buf_printf(&p->file, ";\n");
+        ompjit__buf_free(&bytes);
+    }
+}
+
+#define VISIT "(ompjit_show_visit_function *)(ompjit_object::At *)"           \
+              "&ompjit_object::at<"
+
+/* Statements that print the object. */
+static void add_print_object(struct program *p, ompjit__buf *out,
+                             const struct unit *u, const char *object)
+{
+    const struct answer *a = &u->object->answer;
+    p->shows = true;
+    for (size_t i = 0; i < a->nmembers; i++) {
+        ompjit__buf_printf(out, "ompjit_show_know(\"%s\", " VISIT,
+                           a->members[i].symbol);
+        add_string(p, out, a->members[i].type);
+        ompjit__buf_printf(out, ">);\n");
+    }
+    ompjit__buf_printf(out, "ompjit_show_print_object(");
+    add_bytes(out, u->answer.value.type, strlen(u->answer.value.type));
+    ompjit__buf_printf(out,
+                       ", " VISIT "ompjit_object::Bare<decltype((%s))>::Type>, "
+                       "__builtin_addressof(%s), ompjit_show_name_at);\n",
+                       object, object);
+}
+
 /* A statement that prints the object. */
 static void add_print(struct program *p, ompjit__buf *out,
                       const struct value *v, const char *object)
@@ -330,9 +430,18 @@ static void add_value(struct program *p, const struct unit *u, struct text t)
                            expression.data);
     ompjit__buf_printf(&name, object && !p->cxx ? "(*value_%u)" : "value_%u",
                        n);
+    const bool visits = p->cxx && u->object && is_written(u->object);
+    if (visits) {
+        add_visitor(p);
+        for (size_t i = 0; i < u->object->answer.nshapes; i++)
+            add_shape(p, &u->object->answer.shapes[i]);
+    }
     if (p->cxx)
         ompjit__buf_printf(&p->file, "static const int shown_%u = [] {\n", n);
-    add_print(p, p->cxx ? &p->file : &p->main, v, name.data);
+    if (visits)
+        add_print_object(p, &p->file, u, name.data);
+    else
+        add_print(p, p->cxx ? &p->file : &p->main, v, name.data);
     if (p->cxx)
         ompjit__buf_printf(&p->file, "return 0;\n}();\n");
     ompjit__buf_printf(p->cxx ? &p->file : &p->main,
@@ -385,6 +494,14 @@ static void add_statement(struct program *p, const struct unit *u, size_t i,
                        end, u->in.number, i, u->in.number, i);
 }
 
+/* A text of the preprocessor's may include more. */
+static void add_between(struct program *p, struct text t)
+{
+    if (memchr(t.begin, '#', (size_t)(t.end - t.begin)))
+        p->visits = false;
+    add(p, &p->file, t);
+}
+
 static void add_item(struct program *p, const struct unit *u, size_t i)
 {
     const struct answer *a = &u->answer;
@@ -397,7 +514,7 @@ static void add_item(struct program *p, const struct unit *u, size_t i)
     if (item->kind == OMPJIT__REPL_ASSIGNED)
         add_assigned(p, a, t);
     else if (item->kind != OMPJIT__REPL_STATEMENT)
-        add(p, &p->file, t);
+        add_between(p, t);
     else if (value)
         add_value(p, u, t);
     else
@@ -414,15 +531,15 @@ static void add_unit(struct program *p, const struct unit *u)
     for (size_t i = 0; i < u->answer.nitems; i++) {
         struct range range = u->answer.items[i].range;
         if (range.begin > at)
-            add(p, &p->file, (struct text){u->in.text + at,
-                                           u->in.text + range.begin});
+            add_between(p, (struct text){u->in.text + at,
+                                         u->in.text + range.begin});
         if (!is_blank(&u->in, range))
             add_item(p, u, i);
         at = range.end > at ? range.end : at;
     }
     if (at < u->in.size)
-        add(p, &p->file,
-            (struct text){u->in.text + at, u->in.text + u->in.size});
+        add_between(p,
+                    (struct text){u->in.text + at, u->in.text + u->in.size});
     add_names(p, &u->answer);
 }
 
@@ -448,5 +565,7 @@ void save_program(const engine *e, bool cxx, ompjit__buf *program)
     ompjit__buf_free(&p.names);
     ompjit__buf_free(&p.file);
     ompjit__buf_free(&p.main);
+    forget_shaped(&p);
+    free(p.shaped);
     free(p.renamed);
 }

@@ -7,6 +7,7 @@
 function add(line) {
     # C++ converts no void pointer by itself.
     gsub(/ malloc\(/, " (char *)malloc(", line)
+    gsub(/ calloc\(/, " (char **)calloc(", line)
     gsub(/ realloc\(/, " (char *)realloc(", line)
     code[++lines] = line
 }
@@ -27,13 +28,16 @@ function rename(name) {
 BEGIN {
     split("grow take ompjit__buf_add ompjit__buf_printf ompjit__buf_free " \
           "ompjit__read_number ompjit__read_count ompjit__read_bytes " \
-          "ompjit__read_string", list, " ")
+          "ompjit__read_string ompjit__pack_number ompjit__pack_bytes " \
+          "ompjit__pack_string", list, " ")
     for (i in list)
         wanted[list[i]] = 1
     split("memcpy strlen strnlen strcspn strpbrk strtod strtof malloc " \
           "realloc free printf snprintf vsnprintf getpid process_vm_readv " \
           "size_t int64_t uint32_t uint64_t uintptr_t ssize_t iovec " \
           "show row show_name show_how show_object show_value print_value " \
+          "calloc visit visit_function shown show_by LIST_MOST LIST_SHORT " \
+          "PLAIN_MOST known know all_known show_known print_object " \
           "grow take LINE ROWS TEXT_MOST DEPTH MOST SHORT PAGE PROBE", fixed, " ")
     for (i = 1; i in fixed; i++)
         rename(fixed[i])
@@ -42,19 +46,25 @@ BEGIN {
 FILENAME ~ /saved\.in$/ { frame[++size] = $0; next }
 /^#/ || /^ \*/ || /^\/\*/ { next }
 
+# Programs of C have no objects.
+FILENAME ~ /object_show\.c$/ && !objects++ {
+    add("#ifdef __cplusplus")
+    add("static void show_by(const show_how *how, visit_function *f,")
+    add("                    const void *at, ompjit__buf *out);")
+}
 FILENAME ~ /show\.c$/ {
     if (match($0, /^static [a-z0-9_ ]*[ *][a-z_]+\(/)) {
         name = substr($0, 1, RLENGTH - 1)
         sub(/.*[ *]/, "", name)
         rename(name)
     }
-    sub(/^void show_value/, "static void show_value")
+    sub(/^void show_(value|by)/, "static &")
     if (NF)
         add($0)
     next
 }
 
-FILENAME ~ /show\.h$/ {
+FILENAME ~ /(show|visit)\.h$/ {
     if (/^typedef|^struct/)
         within = /^struct/ ? "^}" : ";$"
     if (within)
@@ -99,6 +109,7 @@ END {
         } else if (frame[i] == "@SHOW@") {
             for (k = 1; k <= lines; k++)
                 literal(code[k])
+            literal("#endif")
         } else {
             literal(frame[i])
         }

@@ -80,6 +80,18 @@ bool ompjit_repl::is_object(ASTContext &c, QualType type)
 
 namespace {
 
+/* As a program writes the type; "": it cannot. */
+std::string written(ASTContext &c, QualType type)
+{
+    PrintingPolicy policy = c.getPrintingPolicy();
+    policy.SuppressUnwrittenScope = true;
+    const std::string text = type.getCanonicalType().getAsString(policy);
+    for (const char *unnamed : {"(lambda", "(unnamed", "(anonymous"})
+        if (text.find(unnamed) != std::string::npos)
+            return "";
+    return text;
+}
+
 class Finder {
   public:
     explicit Finder(Session &session)
@@ -129,10 +141,12 @@ class Finder {
         if (!bytes)
             return false;
         ompjit__buf shape = {};
-        add_members_shape(c, spec->getTemplateArgs()[0].getAsType(),
+        const QualType type = spec->getTemplateArgs()[0].getAsType();
+        add_members_shape(c, type,
                           [this](QualType type) { return symbol_of(type); },
                           &shape);
         session.shapes.push_back({ASTNameGenerator(c).getName(bytes),
+                                  written(c, type),
                                   std::string(shape.data, shape.size)});
         ompjit__buf_free(&shape);
         return true;
@@ -149,7 +163,10 @@ class Finder {
         if (!f)
             return "";
         session.sema.MarkFunctionReferenced(place, f);
-        return ASTNameGenerator(c).getName(f);
+        const std::string symbol = ASTNameGenerator(c).getName(f);
+        session.members.push_back(
+            {symbol, written(c, type.getUnqualifiedType())});
+        return symbol;
     }
 };
 
@@ -163,7 +180,7 @@ void ompjit_repl::find_shapes(Session &session)
 /* The shape's size in 8 bytes, and the shape. */
 void ompjit_repl::define_shapes(const Session &session, llvm::Module &module)
 {
-    for (const auto &[name, shape] : session.shapes) {
+    for (const auto &[name, type, shape] : session.shapes) {
         llvm::GlobalVariable *declared = module.getNamedGlobal(name);
         if (!declared)
             continue;

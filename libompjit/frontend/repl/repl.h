@@ -78,6 +78,11 @@ struct Item {
     std::vector<std::string> types;
 };
 
+/* The shape of a type that the text of OMPJIT__REPL_SHOW uses. */
+struct TypeShape {
+    std::string symbol, type, bytes;
+};
+
 struct Message {
     unsigned severity, line, column;
     std::string file, text;
@@ -221,8 +226,9 @@ class Session {
     bool device; /* the half */
     /* These belong to the input that is read. */
     std::vector<Macro> macros;
-    std::vector<std::pair<std::string, std::string>> shapes; /* object.cc: by
-                                                                symbols */
+    std::vector<TypeShape> shapes; /* object.cc */
+    std::vector<std::pair<std::string, std::string>> members; /* symbols that
+                                          shapes have, and the types' texts */
     clang::VarDecl *last_value = nullptr;
     /* Variables with another type until their code is made, and their own. */
     std::vector<std::pair<clang::VarDecl *, clang::QualType>> declared;

@@ -187,6 +187,16 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
     ompjit__pack_number(out, result.runs.size());
     for (const std::string &run : result.runs)
         string(run, out);
+    ompjit__pack_number(out, session.shapes.size());
+    for (const TypeShape &each : session.shapes) {
+        string(each.type, out);
+        ompjit__pack_bytes(out, each.bytes.data(), each.bytes.size());
+    }
+    ompjit__pack_number(out, session.members.size());
+    for (const auto &[symbol, type] : session.members) {
+        string(symbol, out);
+        string(type, out);
+    }
     const Value &value = result.value;
     ompjit__pack_number(out, value.form);
     if (value.form == OMPJIT__REPL_NO_VALUE)

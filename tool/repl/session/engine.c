@@ -319,11 +319,11 @@ static ompjit_status run_unit(struct unit *u, ompjit_error *err)
 
 /* -------------------------------------------------------------------- value */
 
-/* Values are shown by names of the session's and by a module that was made for
- * one; NULL: none. */
+/* Values are shown by names of the session's and by code that was made for one;
+ * NULL: none. */
 struct ways {
     symbols *symbols;
-    ompjit_module *objects;
+    const struct object *object;
 };
 
 static const char *name_at(void *data, const void *address)
@@ -338,7 +338,7 @@ static bool show_by_module(const show_how *how, void *address,
                            ompjit__buf *out)
 {
     const struct ways *ways = how->data;
-    visit_function *f = object_member(ways->objects, address, symbol);
+    visit_function *f = object_member(ways->object, address, symbol);
     if (f)
         show_by(how, f, at, out);
     return f;
@@ -347,7 +347,7 @@ static bool show_by_module(const show_how *how, void *address,
 static show_how how_of(struct ways *ways)
 {
     return (show_how){.name = name_at,
-                      .object = ways->objects ? show_by_module : NULL,
+                      .object = ways->object ? show_by_module : NULL,
                       .data = ways};
 }
 
@@ -381,7 +381,7 @@ static void show(void *arg)
     const ompjit__buf *shape = &s->u->answer.value.shape;
     const show_how how = how_of(&s->ways);
     visit_function *f =
-        s->ways.objects ? object_function(s->ways.objects) : NULL;
+        s->ways.object ? object_function(s->ways.object) : NULL;
     if (f)
         show_by(&how, f, s->address, &s->text);
     else
@@ -402,7 +402,7 @@ static ompjit_status take_value(struct unit *u, struct outcome *out,
         return OMPJIT_OK;
     s.ways.symbols = e->symbols;
     if (u->answer.value.object)
-        s.ways.objects = object_module(e, "_");
+        u->object = s.ways.object = object_for(e, "_");
     if (!guard_run(e, show, &s, err)) {
         ompjit__buf_free(&s.text);
         ompjit__buf_free(&s.rows);
@@ -647,7 +647,7 @@ static bool begin_reading(struct reading *r, engine *e, const struct name *name)
         return false;
     r->address = symbols_find(e->symbols, name->symbol);
     if (name->object && !(front_is_gone(e->front) && replay(e, NULL)))
-        r->ways.objects = object_module(e, name->name);
+        r->ways.object = object_for(e, name->name);
     return r->address;
 }
 
@@ -657,7 +657,7 @@ static void read_text(void *arg)
     struct reading *r = arg;
     const show_how how = how_of(&r->ways);
     visit_function *f =
-        r->ways.objects ? object_function(r->ways.objects) : NULL;
+        r->ways.object ? object_function(r->ways.object) : NULL;
     if (f)
         show_by(&how, f, r->address, &r->text);
     else
@@ -669,7 +669,7 @@ static void read_numbers(void *arg)
 {
     struct reading *r = arg;
     visit_function *f =
-        r->ways.objects ? object_function(r->ways.objects) : NULL;
+        r->ways.object ? object_function(r->ways.object) : NULL;
     ompjit__reader shape = {r->name->shape.data, r->name->shape.size, false};
     if (f)
         numbers_add_by(&r->numbers, f, r->address);

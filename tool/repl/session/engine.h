@@ -27,6 +27,7 @@ struct unit {
     struct answer answer;
     ompjit_module *mod;  /* NULL: not made yet            */
     bool linked, linking;
+    const struct object *object; /* shows its value; NULL: nothing has to */
 };
 
 struct engine {

@@ -70,6 +70,17 @@ struct value {
     bool object; /* of C++, which the shape does not do */
 };
 
+/* The shape of a type, and a function that shapes have, which visits a type; the
+ * type is "" where a program cannot write it. */
+struct type_shape {
+    char *type;
+    ompjit__buf shape;
+};
+
+struct shape_member {
+    char *symbol, *type;
+};
+
 /* A word that can stand at a text's end. */
 struct completion {
     char *name, *detail;
@@ -87,6 +98,10 @@ struct answer {
     size_t nnames;
     char **runs; /* functions to call */
     size_t nruns;
+    struct type_shape *shapes; /* OMPJIT__REPL_SHOW, as the members */
+    size_t nshapes;
+    struct shape_member *members;
+    size_t nmembers;
     struct value value;
     struct completion *completions;
     size_t ncompletions;

@@ -76,6 +76,16 @@ void answer_free(struct answer *a)
         free(a->completions[i].name);
         free(a->completions[i].detail);
     }
+    for (size_t i = 0; i < a->nshapes; i++) {
+        free(a->shapes[i].type);
+        ompjit__buf_free(&a->shapes[i].shape);
+    }
+    for (size_t i = 0; i < a->nmembers; i++) {
+        free(a->members[i].symbol);
+        free(a->members[i].type);
+    }
+    free(a->shapes);
+    free(a->members);
     free(a->completions);
     free(a->text);
     free(a->items);
@@ -176,6 +186,22 @@ static void read_value(struct answer *a, ompjit__reader *r)
     v->object = ompjit__read_number(r);
 }
 
+static void read_shapes(struct answer *a, ompjit__reader *r)
+{
+    size_t n = ompjit__read_count(r);
+    a->shapes = array(r, n, sizeof *a->shapes);
+    for (; a->shapes && !r->bad && a->nshapes < n; a->nshapes++) {
+        a->shapes[a->nshapes].type = ompjit__read_string(r);
+        ompjit__read_buf(r, &a->shapes[a->nshapes].shape);
+    }
+    n = ompjit__read_count(r);
+    a->members = array(r, n, sizeof *a->members);
+    for (; a->members && !r->bad && a->nmembers < n; a->nmembers++) {
+        a->members[a->nmembers].symbol = ompjit__read_string(r);
+        a->members[a->nmembers].type = ompjit__read_string(r);
+    }
+}
+
 static void read_good(struct answer *a, ompjit__reader *r)
 {
     read_items(a, r);
@@ -184,6 +210,7 @@ static void read_good(struct answer *a, ompjit__reader *r)
     a->runs = array(r, n, sizeof *a->runs);
     for (; a->runs && !r->bad && a->nruns < n; a->nruns++)
         a->runs[a->nruns] = ompjit__read_string(r);
+    read_shapes(a, r);
     read_value(a, r);
     a->entries = ompjit__read_number(r);
     a->constructs = ompjit__read_number(r);

@@ -8,19 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "core/repl.h"
 #include "omptarget/offload.h"
 #include "tool/repl/session/engine.h"
 #include "tool/repl/session/object.h"
 #include "tool/repl/session/object_text.h"
 
-/* Code that shows objects of one type, by a digest of its bitcode. */
-struct object {
-    struct object *next;
-    ompjit_module *mod;
-    uint8_t digest[OMPJIT__DIGEST];
-};
+const char *const object_source = object_text;
 
 /* What the module has for the whole object. */
 #define VALUE "ompjit_object_value"
@@ -55,11 +49,11 @@ static bool compile(engine *e, const char *variable, struct answer *out)
 }
 
 /* Equal texts of equal types have the same code. */
-static ompjit_module *known(const engine *e, const uint8_t *digest)
+static const struct object *known(const engine *e, const uint8_t *digest)
 {
     for (const struct object *o = e->objects; o; o = o->next)
         if (!memcmp(o->digest, digest, sizeof o->digest))
-            return o->mod;
+            return o;
     return NULL;
 }
 
@@ -77,35 +71,38 @@ static ompjit_module *link_module(engine *e, const ompjit__buf *host)
     return NULL;
 }
 
-/* Its code stays: what it has called may know it. */
-static ompjit_module *keep_module(engine *e, const uint8_t *digest,
-                                  const ompjit__buf *host)
+/* Its code stays: what it has called may know it. The answer is the object's. */
+static const struct object *keep_object(engine *e, const uint8_t *digest,
+                                        struct answer *answer)
 {
     struct object *o = calloc(1, sizeof *o);
-    if (!o || !(o->mod = link_module(e, host))) {
+    if (!o || !(o->mod = link_module(e, &answer->host))) {
         free(o);
         return NULL;
     }
     memcpy(o->digest, digest, sizeof o->digest);
+    ompjit__buf_free(&answer->host);
+    o->answer = *answer;
+    *answer = (struct answer){.verdict = OMPJIT__REPL_GOOD};
     o->next = e->objects;
     e->objects = o;
     guard_add(e, o->mod);
-    return o->mod;
+    return o;
 }
 
-ompjit_module *object_module(engine *e, const char *variable)
+const struct object *object_for(engine *e, const char *variable)
 {
     struct answer answer;
-    ompjit_module *mod = NULL;
+    const struct object *o = NULL;
     uint8_t digest[OMPJIT__DIGEST];
     if (compile(e, variable, &answer)) {
         ompjit__digest(answer.host.data, answer.host.size, digest);
-        mod = known(e, digest);
-        if (!mod)
-            mod = keep_module(e, digest, &answer.host);
+        o = known(e, digest);
+        if (!o)
+            o = keep_object(e, digest, &answer);
     }
     answer_free(&answer);
-    return mod;
+    return o;
 }
 
 void objects_free(engine *e)
@@ -114,21 +111,22 @@ void objects_free(engine *e)
         struct object *o = e->objects;
         e->objects = o->next;
         ompjit_module_destroy(o->mod);
+        answer_free(&o->answer);
         free(o);
     }
 }
 
-visit_function *object_member(ompjit_module *mod, void *address,
+visit_function *object_member(const struct object *o, void *address,
                               const char *symbol)
 {
     void *f = address;
-    if (!f && ompjit__hostjit_symbol(mod->hostjit, symbol, &f, NULL))
+    if (!f && ompjit__hostjit_symbol(o->mod->hostjit, symbol, &f, NULL))
         return NULL;
     return (visit_function *)f;
 }
 
-visit_function *object_function(ompjit_module *mod)
+visit_function *object_function(const struct object *o)
 {
-    ompjit__hostjit_construct(mod->hostjit);
-    return object_member(mod, NULL, VALUE);
+    ompjit__hostjit_construct(o->mod->hostjit);
+    return object_member(o, NULL, VALUE);
 }

@@ -5,22 +5,34 @@
 #ifndef OMPJIT_REPL_OBJECT_H
 #define OMPJIT_REPL_OBJECT_H
 
+#include "base/digest.h"
 #include "tool/repl/session/engine.h"
 #include "tool/repl/session/visit.h"
 
-/* Compiles and links what shows values with that variable's type. NULL: it does
+/* Code that visits objects of one type. */
+struct object {
+    struct object *next;
+    ompjit_module *mod;
+    struct answer answer; /* without the code */
+    uint8_t digest[OMPJIT__DIGEST]; /* of its bitcode */
+};
+
+/* The text that is compiled, without the function for one type. */
+extern const char *const object_source;
+
+/* Compiles and links what visits objects with that variable's type. NULL: it does
  * not compile. The engine's, which keeps it. */
-ompjit_module *object_module(engine *e, const char *variable);
-/* All of these modules. */
+const struct object *object_for(engine *e, const char *variable);
+/* All of them. */
 void objects_free(engine *e);
 
 /* Both run code of the session's: guard_run calls. NULL: there is none. */
 
 /* Visits what has the variable's type. */
-visit_function *object_function(ompjit_module *mod);
+visit_function *object_function(const struct object *o);
 /* Visits a part: the function at the address, or, where that is NULL, the one
  * that has the symbol. */
-visit_function *object_member(ompjit_module *mod, void *address,
+visit_function *object_member(const struct object *o, void *address,
                               const char *symbol);
 
 #endif
