@@ -126,7 +126,11 @@ if not alone:
     shows("  are restored", ":restore\n", rb"restore\r\n", None)
     time.sleep(2)
     shows("  until an interrupt", "\x03", rb"interrupted", editing=False)
-    shows("  which ends it", "behind\n", rb"undeclared identifier")
+    shows("  which leaves what is behind it", "behind\n",
+          rb"undeclared identifier")
+    shows("  and is not the end", 'int more = remove("again");\n', rb"")
+    shows("  of it", ":restore\n", rb"restore\r\n")
+    shows("  since it goes on", "behind + more + f(3)\n", rb"\(int\) 7")
 shows("Ctrl-D", "\x04", rb"", None)
 count += 1
 status = os.waitpid(pid, 0)[1]

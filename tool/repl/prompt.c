@@ -28,10 +28,13 @@ struct prompt {
     pid_t child;
     FILE *requests, *answers;
     json *inputs;        /* an answer: the session's, of one that goes on */
-    json *lost;          /* the same of one that has ended                */
+    json *lost;          /* the same of one that has ended, without those
+                            that were executed again                     */
     bool colours;
     ompjit__buf text;    /* lines that are not a whole input yet          */
     bool interrupted;    /* while the session was asked                   */
+    bool aborted;        /* the last input was                            */
+    unsigned replaced;   /* sessions                                      */
     edit *e;
 };
 
@@ -162,6 +165,34 @@ static void show(const struct prompt *p, const json *answer)
         colour_messages(stderr, p->colours, text);
 }
 
+/* The list of an answer; NULL: it has none. */
+static json *inputs_of(json *answer)
+{
+    return (json *)json_member(answer, "inputs");
+}
+
+/* The session's inputs, and behind them those that it has not executed again. */
+static void lose_inputs(struct prompt *p)
+{
+    json *before = p->lost, *rest = inputs_of(before);
+    json *list = inputs_of(p->inputs);
+    if (!list) {
+        json_free(p->inputs);
+        p->inputs = NULL;
+        return;
+    }
+    json **end = &list->first;
+    while (*end)
+        end = &(*end)->next;
+    if (rest) {
+        *end = rest->first;
+        rest->first = NULL;
+    }
+    json_free(before);
+    p->lost = p->inputs;
+    p->inputs = NULL;
+}
+
 /* EXIT_OK: there is a new session. */
 static int replace(struct prompt *p)
 {
@@ -174,9 +205,8 @@ static int replace(struct prompt *p)
                  strsignal(WTERMSIG(status)));
     else
         complain("the session has ended with status %d", WEXITSTATUS(status));
-    json_free(p->lost);
-    p->lost = p->inputs;
-    p->inputs = NULL;
+    lose_inputs(p);
+    p->replaced++;
     if (!start(p))
         return EXIT_FAILED;
     json *ready = hear(p);
@@ -194,6 +224,7 @@ static bool execute(struct prompt *p, const char *code, size_t size)
     if (!answer)
         return !replace(p);
     bool quits = json_true(answer, "quit");
+    p->aborted = !strcmp(json_text(answer, "status", ""), "aborted");
     show(p, answer);
     json_free(answer);
     if (!quits)
@@ -201,19 +232,45 @@ static bool execute(struct prompt *p, const char *code, size_t size)
     return !quits;
 }
 
-/* Inputs of the session that was lost. An interrupt ends all of it. */
+static void drop_first(json *list)
+{
+    json *first = list->first;
+    list->first = first->next;
+    first->next = NULL;
+    json_free(first);
+}
+
+static void tell_remaining(const json *list)
+{
+    unsigned n = 0;
+    for (const json *each = list->first; each; each = each->next)
+        n++;
+    complain("%u input%s of the lost session remain%s; :restore goes on", n,
+             n == 1 ? "" : "s", n == 1 ? "s" : "");
+}
+
+/* Inputs of the session that was lost. An interrupt leaves those that have not
+ * been executed, and so does the end of this session, too. */
 static bool restore(struct prompt *p)
 {
-    json *lost = p->lost;
-    const json *list = json_member(lost, "inputs");
+    const unsigned replaced = p->replaced;
+    json *list = inputs_of(p->lost);
     bool goes_on = true;
-    p->lost = NULL;
-    for (const json *each = list ? list->first : NULL;
-         each && goes_on && !p->interrupted; each = each->next) {
-        const json *code = json_member(each, "code");
+    while (list && list->first && goes_on && !p->interrupted) {
+        const json *code = json_member(list->first, "code");
+        p->aborted = false;
         goes_on = !code || execute(p, code->text, code->size);
+        if (p->replaced != replaced)
+            return goes_on;
+        if (!p->aborted)
+            drop_first(list);
     }
-    json_free(lost);
+    if (list && list->first && goes_on) {
+        tell_remaining(list);
+        return true;
+    }
+    json_free(p->lost);
+    p->lost = NULL;
     return goes_on;
 }
 
