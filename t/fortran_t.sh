@@ -132,6 +132,34 @@ if [ -n "$PTXI" ]; then
 else
     skip "  as PTX" "PTXI names no emulated libcuda.so.1"
 fi
+# prints_everywhere WHAT FILE: a program prints on the host device what `expect`
+# says, and as PTX the same.
+prints_everywhere() {
+    prints "$1" -q --device=host "$from/$2"
+    if [ -n "$PTXI" ]; then
+        LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
+            --threads=32 "$from/$2"
+    else
+        skip "  as PTX" "PTXI names no emulated libcuda.so.1"
+    fi
+}
+expect='  2  5  1  9  2  8  1  6  6  6
+  0  0  1  9  1  8  5  7  7  5
+  0  0  1  9  1  8  0  0  0  0
+  0  0  1  9  3  6  1  8  8  8
+  0  0  1  9  2  8  1  7  7  7
+ F T T F T T
+ T T T F T T
+ T T T F T F
+ F T F T T T
+ T T T F T T
+<abcabc  ><b a c   ><        ><zyxzyxzy><a b c d >
+<  abcabc><   b a c><        ><zyxzyxzy>< a b c d>
+<    b   ><    b   ><        ><    b   ><    b   >
+<abcabc| ><  b a c|><|       ><zyxzyxzy><a b c d|>
+<abc         ><  b  b      ><            ><zyxzyxzyxzyx><a ba ba ba b>'
+prints_everywhere "functions on characters" text.f90
+
 expect='        Inf  1.676E+00  7.346E-01  2.554E-01  1.128E-02
   1.798+308  1.089E+02  7.346E-01  1.225E-01  5.642E-09'
 prints "erfc_scaled" -q --device=host "$from/erfc.f90"

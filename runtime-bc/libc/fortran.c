@@ -5,7 +5,7 @@
  * the source is for messages, which there are none of here: a second argument of 0
  * gives a NaN.
  */
-#include "plat.h"
+#include "fortran.h"
 
 #ifdef __NVPTX__
 
@@ -157,39 +157,6 @@ ERFC_SCALED(double, , 8, __DBL_MAX__)
 
 /* ------------------------------------------------------------------ NORM2 */
 
-/* flang's descriptor of an array, as ISO_Fortran_binding.h has it. */
-struct descriptor {
-    char *base;
-    size_t element;
-    int32_t version;
-    uint8_t rank, type, attribute, extra;
-    struct {
-        int64_t lower, extent, stride; /* bytes */
-    } dims[15];
-};
-
-/* The element behind the one at `at`, whose subscripts are counted; NULL: it was
- * the last one. */
-static char *next_element(const struct descriptor *a, char *at, int64_t *index)
-{
-    for (int i = 0; i < a->rank; i++) {
-        at += a->dims[i].stride;
-        if (++index[i] < a->dims[i].extent)
-            return at;
-        at -= a->dims[i].extent * a->dims[i].stride;
-        index[i] = 0;
-    }
-    return NULL;
-}
-
-static bool has_elements(const struct descriptor *a)
-{
-    bool any = a->base != NULL;
-    for (int i = 0; i < a->rank; i++)
-        any &= a->dims[i].extent > 0;
-    return any;
-}
-
 static double value_of(const struct descriptor *a, const char *at)
 {
     double x = a->element == sizeof(float) ? *(const float *)at
@@ -197,32 +164,35 @@ static double value_of(const struct descriptor *a, const char *at)
     return x < 0 ? -x : x;
 }
 
-/* The largest magnitude. */
-static double largest(const struct descriptor *a)
+/* The largest magnitude of the elements along `dim`, or of all for -1, from `at`
+ * on. Squares of parts of the largest one do not overflow, and those that are lost
+ * would not count. */
+static double norm_of(const struct descriptor *a, const struct place *from,
+                      int dim)
 {
-    int64_t index[15] = {0};
-    double most = 0;
-    for (char *at = a->base; at; at = next_element(a, at, index)) {
-        const double x = value_of(a, at);
-        most = x > most ? x : most;
+    const int64_t n = dim < 0 ? count_of(a) : a->dims[dim].extent;
+    double most = 0, sum = 0, unit = 1;
+    for (int pass = 0; pass < 2; pass++) {
+        struct place p = *from;
+        for (int64_t i = 0; i < n; i++) {
+            const double x = value_of(a, p.at), part = x / unit;
+            most = x > most ? x : most;
+            sum += pass ? part * part : 0;
+            if (dim < 0)
+                next(&p, a);
+            else
+                p.at += a->dims[dim].stride;
+        }
+        unit = most > 0 ? most : 1;
     }
-    return most;
+    return __builtin_isinf(most) ? most : unit * __nvvm_sqrt_rn_d(sum);
 }
 
-/* Squares of parts of the largest one do not overflow, and those that are lost
- * would not count. */
 static double norm(const struct descriptor *a)
 {
-    int64_t index[15] = {0};
-    double most = has_elements(a) ? largest(a) : 0, sum = 0;
-    if (!has_elements(a) || __builtin_isinf(most))
-        return most;
-    const double unit = most > 0 ? most : 1;
-    for (char *at = a->base; at; at = next_element(a, at, index)) {
-        const double part = value_of(a, at) / unit;
-        sum += part * part;
-    }
-    return unit * __nvvm_sqrt_rn_d(sum);
+    struct place p;
+    begin(&p, a);
+    return p.at ? norm_of(a, &p, -1) : 0;
 }
 
 EXPORT float _FortranANorm2_4(const struct descriptor *a, const char *file,
