@@ -133,15 +133,17 @@ else
     skip "  as PTX" "PTXI names no emulated libcuda.so.1"
 fi
 # prints_everywhere WHAT FILE: a program prints on the host device what `expect`
-# says, and as PTX the same.
+# says, and as PTX the same, also where flang inlines no function.
 prints_everywhere() {
     prints "$1" -q --device=host "$from/$2"
-    if [ -n "$PTXI" ]; then
-        LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
-            --threads=32 "$from/$2"
-    else
-        skip "  as PTX" "PTXI names no emulated libcuda.so.1"
-    fi
+    for level in 3 0; do
+        if [ -n "$PTXI" ]; then
+            LD_LIBRARY_PATH=$PTXI prints "  as PTX, -O$level" -q -O$level \
+                --device=cuda --teams=4 --threads=32 "$from/$2"
+        else
+            skip "  as PTX, -O$level" "PTXI names no emulated libcuda.so.1"
+        fi
+    done
 }
 expect='  2  5  1  9  2  8  1  6  6  6
   0  0  1  9  1  8  5  7  7  5
@@ -159,7 +161,56 @@ expect='  2  5  1  9  2  8  1  6  6  6
 <abcabc| ><  b a c|><|       ><zyxzyxzy><a b c d|>
 <abc         ><  b  b      ><            ><zyxzyxzyxzyx><a ba ba ba b>'
 prints_everywhere "functions on characters" text.f90
-
+expect='  6.0  7.0  3.0  4.0  5.0  6.0
+  4.0  4.0  4.0  3.0  4.0  5.0
+   0  12   3   6  11  11 T F T T F F
+<Base add><abcde ><abc   ><abc   >
+ 12.0 15.0 13.0 18.0 18.0 16.0 24.0 21.0 19.0 30.0
+ 18.0 16.0 14.0  6.0  5.0  4.0  3.0  2.0  1.0  1.0
+  8  4  2  4  2  1  4  1  0
+ 24  4  4  6  2  1  5  2  1
+  8  2.0  2.0  2.0  7  1.0  1.0  1.0  9  3.0  3.0  3.0
+  32'
+prints_everywhere "allocatables, pointers and assignments" allocate.f90
+expect='          46      297675           9          -2           0          -1
+           6           0          46          46           9          -2
+      230000       45000           0           8           6 -2147483648
+  2147483647          17           2           2           3           1
+           2           2           4           1           2           3
+           0           2           0           2           2           0
+           2           3           2           1           3           2
+           2          -1          -1          15           4           1
+           3           9          -3           1           4          -2
+          20         315         189           5           9           9
+   7  19  20  -2   1   0  -2
+  2  4  1  4  2  4  3  2  2  4  3  4  3  1  5  5
+  9.2500E+00 -2.4609E+00  2.2500E+00 -5.0000E-01  1.1500E+01 -3.4028E+38
+  1.7854E+00  5.8125E+00  1.7500E+00  1.2500E+00  1.7500E+00  2.2500E+00
+  1.7678E+00  1.7500E+00  1.7500E+00  2.7500E+00  2.5000E+00  4.5000E+00
+  4.6000E+04 -5.6000E+10  9.0000E+03  1.0000E+03  1.8547E+04 -1.0000E+06
+  6.7082E+03  1.2610E+04  1.1832E+04 -2.0000E+03 -2.0000E+03  1.0000E+03
+  2.0000E+07  3.1500E+11  1.8900E+14
+ F T F T T T T F F F T T
+       46.00      -34.00      -24.00      -12.00      -81.00       73.00
+     2581.00      107.00     -155.00     -376.00
+  4.6000E+04  0.0000E+00 -5.6000E+10  6.0000E+06'
+prints_everywhere "values and places of arrays" reduce.f90
+expect='   1   3   5   2   4   6   1   1   2   2   3   3
+   4   4   5   5   6   6   1   1   2   2   3   3
+   4   4   5   5   6   6   1   5   2   6   3   8
+   4   9   2   4   6   2  22  23  24   5   6  17
+  18   1  20   2  40   3  60   5   6   1   2   3
+   4   3   6   5   2   1   4   3  -8   5   2  -7
+   4   0   0   1   2   3   4   1   2   3   4  99
+  99  35  44  44  56
+   13.25   17.00   15.50   20.00   15.50   20.00
+   17.00   20.00   13.25   17.00   15.50   20.00
+   53.00   68.00   62.00   80.00
+   -2.00    7.00   13.00    9.00   -4.00    3.00    1.00   11.00
+   -4.00    4.00    3.00    7.00    3.00    7.00    8.00    2.00
+ F T F F <ab> <ab> <cd> <cd> <ef> <ef> <ef> <ab> <  >
+ 1 2.0 1 2.0 1 2.0 3 4.0 3 4.0 3 4.0'
+prints_everywhere "arrays arranged anew, and matrix products" transform.f90
 expect='        Inf  1.676E+00  7.346E-01  2.554E-01  1.128E-02
   1.798+308  1.089E+02  7.346E-01  1.225E-01  5.642E-09'
 prints "erfc_scaled" -q --device=host "$from/erfc.f90"
@@ -265,14 +316,14 @@ fails_with 'out-of-bounds write of 4 bytes at beyond.f90:6:' \
 like "$(cat "$tmp/stderr")" 'after the end of a\(1:5\) \(.*beyond.f90:2\)' \
     "  beside what is mapped, by its name"
 
-# Device code may call flang's runtime library on the host device only.
-source library.f90 'program library' 'real :: a(9, 9), b(9, 9)' 'b = 1' \
-    'a = 0' '!$omp target map(a, b)' 'a = matmul(b, b)' '!$omp end target' \
-    'print "(f4.1)", a(1, 1)' 'end'
-expect=' 9.0'
-prints "matmul in device code" -q -O0 --device=host "$tmp/library.f90"
-fails_with '_FortranA' "  is refused by name for a GPU" "$ompjit" compile \
-    -O0 "$tmp/library.f90" -o "$tmp/library.ptx"
+# Device code may call all of flang's runtime library on the host device only.
+source library.f90 'program library' 'real :: a(9, 9)' 'a = 4' \
+    '!$omp target map(a)' 'print "(f4.1)", a(1, 1)' '!$omp end target' 'end'
+expect=' 4.0'
+prints "formatted output in device code" -q --device=host "$tmp/library.f90"
+fails_with '_FortranAioBeginExternalFormattedOutput' \
+    "  is refused by name for a GPU" "$ompjit" compile "$tmp/library.f90" \
+    -o "$tmp/library.ptx"
 
 # Sums of do concurrent are refused where flang would lose them.
 device=-fdo-concurrent-to-openmp=device

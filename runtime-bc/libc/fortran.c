@@ -5,7 +5,7 @@
  * the source is for messages, which there are none of here: a second argument of 0
  * gives a NaN.
  */
-#include "fortran.h"
+#include "plat.h"
 
 #ifdef __NVPTX__
 
@@ -154,57 +154,5 @@ EXPORT void _FortranAferaiseexcept(int32_t e)
 
 ERFC_SCALED(float, f, 4, __FLT_MAX__)
 ERFC_SCALED(double, , 8, __DBL_MAX__)
-
-/* ------------------------------------------------------------------ NORM2 */
-
-static double value_of(const struct descriptor *a, const char *at)
-{
-    double x = a->element == sizeof(float) ? *(const float *)at
-                                           : *(const double *)at;
-    return x < 0 ? -x : x;
-}
-
-/* The largest magnitude of the elements along `dim`, or of all for -1, from `at`
- * on. Squares of parts of the largest one do not overflow, and those that are lost
- * would not count. */
-static double norm_of(const struct descriptor *a, const struct place *from,
-                      int dim)
-{
-    const int64_t n = dim < 0 ? count_of(a) : a->dims[dim].extent;
-    double most = 0, sum = 0, unit = 1;
-    for (int pass = 0; pass < 2; pass++) {
-        struct place p = *from;
-        for (int64_t i = 0; i < n; i++) {
-            const double x = value_of(a, p.at), part = x / unit;
-            most = x > most ? x : most;
-            sum += pass ? part * part : 0;
-            if (dim < 0)
-                next(&p, a);
-            else
-                p.at += a->dims[dim].stride;
-        }
-        unit = most > 0 ? most : 1;
-    }
-    return __builtin_isinf(most) ? most : unit * __nvvm_sqrt_rn_d(sum);
-}
-
-static double norm(const struct descriptor *a)
-{
-    struct place p;
-    begin(&p, a);
-    return p.at ? norm_of(a, &p, -1) : 0;
-}
-
-EXPORT float _FortranANorm2_4(const struct descriptor *a, const char *file,
-                              int line, int dim)
-{
-    return (float)norm(a);
-}
-
-EXPORT double _FortranANorm2_8(const struct descriptor *a, const char *file,
-                               int line, int dim)
-{
-    return norm(a);
-}
 
 #endif

@@ -21,7 +21,7 @@ struct descriptor {
     uint8_t rank, type, attribute, extra;
     /* as many as the rank, and behind them the type and its lengths where extra
      * has HAS_TYPE */
-    struct dimension dims[RANK_MOST];
+    struct dimension dims[RANK_MOST + 1];
 };
 
 enum { VERSION = 20240719, HAS_TYPE = 1 };
@@ -34,7 +34,7 @@ enum {
     TYPE_INTEGER4,
     TYPE_INTEGER8,
     TYPE_INTEGER16,
-    TYPE_LOGICAL2 = 18,
+    TYPE_LOGICAL2 = 13,
     TYPE_LOGICAL4,
     TYPE_LOGICAL8,
     TYPE_REAL4 = 27,
@@ -65,8 +65,7 @@ INLINE bool has_elements(const struct descriptor *a)
     return a->base && count_of(a) > 0;
 }
 
-/* A place among the elements of an array, in their order; `dim`, where it is not
- * -1, stays as it is. */
+/* A place among the elements of an array, in their order. */
 struct place {
     char *at; /* NULL: behind the last one */
     int64_t index[RANK_MOST];
@@ -79,6 +78,7 @@ INLINE void begin(struct place *p, const struct descriptor *a)
         p->index[i] = 0;
 }
 
+/* The index of dimension `dim` stays as it is; -1: of none. */
 INLINE void next_but(struct place *p, const struct descriptor *a, int dim)
 {
     for (int i = 0; i < a->rank; i++) {
@@ -138,11 +138,9 @@ INLINE void copy_element(char *to, const char *from, size_t size)
 }
 
 /* Ends the kernel with a message; the place is flang's, of the source. */
-_Noreturn INLINE void fail_at(const char *file, int line, const char *message)
-{
-    plat_assert_failed(message, file, (uint32_t)line, "Fortran");
-    __builtin_trap();
-}
+_Noreturn void ompjit_fortran_fail(const char *file, int line,
+                                   const char *message);
+#define fail_at ompjit_fortran_fail
 
 /* Bytes in a row for all elements; 0 elements have memory, too. */
 INLINE char *memory_for(struct descriptor *a)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Functions of flang's runtime library on characters of one byte, for a GPU: the
+ * Functions of flang's runtime library on characters of a byte, for a GPU: the
  * comparison, INDEX, SCAN, VERIFY, LEN_TRIM, TRIM, ADJUSTL, ADJUSTR and REPEAT.
  */
 #include "fortran.h"
@@ -88,7 +88,7 @@ EXPORT size_t _FortranALenTrim1(const char *s, size_t n)
 static void check_type(const struct descriptor *a, const char *file, int line)
 {
     if (a->type != TYPE_CHARACTER)
-        fail_at(file, line, "a GPU has no such function of this character kind");
+        fail_at(file, line, "a GPU has no such function of wide characters");
 }
 
 static void blank(char *to, size_t n)
@@ -102,7 +102,8 @@ EXPORT void _FortranATrim(struct descriptor *result,
                           int line)
 {
     check_type(string, file, line);
-    establish(result, TYPE_CHARACTER, trimmed(string->base, string->element), 0);
+    establish(result, TYPE_CHARACTER,
+              trimmed(string->base, string->element), 0);
     allocate_result(result, file, line);
     __builtin_memcpy(result->base, string->base, result->element);
 }
