@@ -211,6 +211,31 @@ expect='   1   3   5   2   4   6   1   1   2   2   3   3
  F T F F <ab> <ab> <cd> <cd> <ef> <ef> <ef> <ab> <  >
  1 2.0 1 2.0 1 2.0 3 4.0 3 4.0 3 4.0'
 prints_everywhere "arrays arranged anew, and matrix products" transform.f90
+expect=' T T T T T T T T'
+prints_everywhere "random numbers and clocks" random.f90
+# A GPU cannot end the program: the kernel fails, and says why.
+source stop.f90 'program p' 'integer :: n = 3' '!$omp target map(tofrom: n)' \
+    'block; real, allocatable :: x(:); real :: y(n)' 'y = 1' \
+    'if (n > 3) allocate (x, source=y)' 'if (n > 3) allocate (x, source=y)' \
+    'if (n == 3) stop 27' 'if (n == 1) error stop "one"' 'end block' \
+    '!$omp end target' 'end'
+status_is 27 "STOP in a region" "$ompjit" run -q --device=host "$tmp/stop.f90"
+# gpu_fails TEXT WHAT
+gpu_fails() {
+    if [ -n "$PTXI" ]; then
+        LD_LIBRARY_PATH=$PTXI fails_with "$1" "$2" "$ompjit" run -q \
+            --device=cuda "$tmp/stop.f90"
+    else
+        skip "$2" "PTXI names no emulated libcuda.so.1"
+    fi
+}
+gpu_fails "device-side assert triggered.: Fortran: .STOP 27'" "  as PTX"
+sed -i 's/:: n = 3/:: n = 1/' "$tmp/stop.f90"
+gpu_fails "Fortran: .ERROR STOP one'" "  ERROR STOP"
+sed -i 's/:: n = 1/:: n = 4/' "$tmp/stop.f90"
+gpu_fails "stop.f90:7: Fortran: .Base address is not null'" \
+    "  ALLOCATE of what is allocated"
+
 expect='        Inf  1.676E+00  7.346E-01  2.554E-01  1.128E-02
   1.798+308  1.089E+02  7.346E-01  1.225E-01  5.642E-09'
 prints "erfc_scaled" -q --device=host "$from/erfc.f90"

@@ -59,10 +59,12 @@ static void describe_assertion(ompjit__gpu *gpu, cu_result code,
     pthread_mutex_lock(&gpu->lock);
     const volatile ompjit_assertion *a = gpu->assertion;
     pthread_mutex_unlock(&gpu->lock);
-    if (code == OMPJIT__CUDA_ASSERT && a && a->state == ASSERTION_TOLD)
-        ompjit__buf_printf(text, ": %s:%u: %s: `%s'", (const char *)a->file,
-                           a->line, (const char *)a->function,
-                           (const char *)a->expression);
+    if (code != OMPJIT__CUDA_ASSERT || !a || a->state != ASSERTION_TOLD)
+        return;
+    if (a->file[0])
+        ompjit__buf_printf(text, ": %s:%u", (const char *)a->file, a->line);
+    ompjit__buf_printf(text, ": %s: `%s'", (const char *)a->function,
+                       (const char *)a->expression);
 }
 
 /* All that is known of a call that failed. Takes the GPU's lock. */
