@@ -213,6 +213,34 @@ expect='   1   3   5   2   4   6   1   1   2   2   3   3
 prints_everywhere "arrays arranged anew, and matrix products" transform.f90
 expect=' T T T T T T T T'
 prints_everywhere "random numbers and clocks" random.f90
+expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
+ 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
+ 12345 12345 12345 12345
+ ab -7 c 2 T F d
+ 0. -0. 1. 1.5 .1 123456.7 1.E+06 9.999999E+06 1.E+07 1.2345678E-03 1.E+30
+ -2.5E-20
+ 0. 1.E+15 100000000000000. .1 1.E-03 123456789.125 1.E+300
+ 1.2345678901234568E+16 2.2250738585072014E-308
+ (1.5,-2.) (1.E+20,.25) (1.E+20,.25)
+ abcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabc
+ deabcdeabcdeabcdeabcde
+ x = abcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcd
+ eab 5
+ -12345678901 0 -7 2147483647 -7 -7 T 1.5 .1 (1.E+20,.25)
+ T F T F T F F F
+
+ 
+  5
+ abcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdea 5
+ abcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeab
+ 5
+ abcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeaba
+ bcde
+ NaN -Inf 1. Inf 
+ team 5
+ team 5'
+prints_everywhere "list-directed output" print.f90
+
 # A GPU cannot end the program: the kernel fails, and says why.
 source stop.f90 'program p' 'integer :: n = 3' '!$omp target map(tofrom: n)' \
     'block; real, allocatable :: x(:); real :: y(n)' 'y = 1' \
