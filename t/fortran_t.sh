@@ -374,8 +374,8 @@ source library.f90 'program library' 'real :: a(9, 9)' 'a = 4' \
     '!$omp target map(a)' 'print "(f4.1)", a(1, 1)' '!$omp end target' 'end'
 expect=' 4.0'
 prints "formatted output in device code" -q --device=host "$tmp/library.f90"
-fails_with '_FortranAioBeginExternalFormattedOutput' \
-    "  is refused by name for a GPU" "$ompjit" compile "$tmp/library.f90" \
+fails_with 'ExternalFormattedOutput [(][^ ]*/library.f90:5[)], ' \
+    "  is refused by name and line for a GPU" "$ompjit" compile "$tmp/library.f90" \
     -o "$tmp/library.ptx"
 
 # Sums of do concurrent are refused where flang would lose them.

@@ -41,6 +41,27 @@ static bool is_foreign(const struct build *b, LLVMValueRef f)
     return !b->host && !strncmp(name, "_Fortran", strlen("_Fortran"));
 }
 
+/* The place in the source that flang hands to most functions of its library: a
+ * file's name and a line, side by side. Adds " (FILE:LINE)". */
+static void add_place(ompjit__buf *names, LLVMValueRef call)
+{
+    enum { LINE_BITS = 32 };
+    for (unsigned n = LLVMGetNumArgOperands(call), i = n; i-- > 1;) {
+        LLVMValueRef line = LLVMGetOperand(call, i);
+        LLVMValueRef file = LLVMGetOperand(call, i - 1);
+        LLVMValueRef text = LLVMIsAGlobalVariable(file)
+                                ? LLVMGetInitializer(file)
+                                : NULL;
+        size_t size;
+        if (!LLVMIsAConstantInt(line) || !text || !LLVMIsConstantString(text) ||
+            LLVMGetIntTypeWidth(LLVMTypeOf(line)) != LINE_BITS)
+            continue;
+        ompjit__buf_printf(names, " (%s:%llu)", LLVMGetAsString(text, &size),
+                           LLVMConstIntGetZExtValue(line));
+        return;
+    }
+}
+
 /* All of them in one error: libomp would answer such calls on the host device,
  * and nobody on a GPU. Other undefined names are left to whoever loads the
  * image: the C library's on the host. */
@@ -51,9 +72,13 @@ ompjit_status ompjit__build_check_undefined(struct build *b, ompjit_error *err)
     for (LLVMValueRef f = LLVMGetFirstFunction(b->m); f;
          f = LLVMGetNextFunction(f)) {
         size_t n;
-        if (is_foreign(b, f))
-            ompjit__buf_printf(&names, "%s%s", names.size ? ", " : "",
-                               LLVMGetValueName2(f, &n));
+        if (!is_foreign(b, f))
+            continue;
+        ompjit__buf_printf(&names, "%s%s", names.size ? ", " : "",
+                           LLVMGetValueName2(f, &n));
+        LLVMValueRef user = LLVMGetUser(LLVMGetFirstUse(f));
+        if (LLVMIsACallInst(user) && LLVMGetCalledValue(user) == f)
+            add_place(&names, user);
     }
     if (names.size)
         status = ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
