@@ -71,6 +71,6 @@ fi
 if [ -n "${RANDOM_THREADS-}" ]; then
     for seed in $(seq $RANDOM_THREADS); do program "$seed" 1; done
 else
-    for seed in $(seq 1 50); do program "$seed" 5; done
+    for seed in $(seq 1 50); do program "$seed" 7; done
 fi
 done_testing
