@@ -68,7 +68,8 @@ expect=' dummy 610 1340
  called 23850
  recursion 33
  rows 360080
- in order 7872'
+ in order 7872
+ around 68'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"

@@ -98,6 +98,7 @@ program faults
     print *, 'recursion', recursion()
     print *, 'rows', rows()
     print *, 'in order', in_order()
+    print *, 'around', around()
 contains
     subroutine fill()
         integer :: n
@@ -223,6 +224,22 @@ contains
             !$omp end ordered
         end do
         in_order = s
+    end function
+
+    ! A construct that flang takes for one parallel region, but for what stands
+    ! in front of the region and behind it.
+    integer function around()
+        integer :: x(8), k
+        x = 1
+        !$omp target map(tofrom: x)
+        x(8) = x(8) + 1
+        !$omp parallel do
+        do k = 1, 7
+            x(k) = x(8) + k
+        end do
+        x = x + x(1)
+        !$omp end target
+        around = sum(x)
     end function
 
     subroutine nobody_calls(x)

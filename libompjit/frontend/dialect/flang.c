@@ -8,7 +8,8 @@
  *                                 those have no attribute "kernel"
  *   SPMD kernels                  made generic where a construct with one
  *                                 parallel region has other code that not all
- *                                 threads may run
+ *                                 threads may run; flang calls them SPMD, or
+ *                                 generic ones that became so
  *   entries of tasks              return void, where the runtime calls them as
  *                                 functions that return an i32: each gets a
  *                                 wrapper
@@ -90,18 +91,23 @@ static LLVMValueRef exchanged(LLVMValueRef s, unsigned at, LLVMValueRef value)
 static LLVMValueRef spmd_environment(LLVMModuleRef m, LLVMValueRef kernel)
 {
     LLVMValueRef env = ompjit__environment_variable(m, kernel);
-    return env && ompjit__environment_mode(env) == OMPJIT__EXEC_GENERIC_SPMD
+    uint8_t mode =
+        env ? ompjit__environment_mode(env) : OMPJIT__EXEC_GENERIC;
+    return mode == OMPJIT__EXEC_SPMD || mode == OMPJIT__EXEC_GENERIC_SPMD
                ? env
                : NULL;
 }
 
+/* The workers of a generic kernel wait for regions; those of a kernel that flang
+ * calls SPMD would leave. */
 static void make_generic(LLVMValueRef env)
 {
-    enum { CONFIGURATION = 0, MODE = 2 };
+    enum { CONFIGURATION = 0, STATE_MACHINE = 0, MODE = 2 };
     LLVMValueRef all = LLVMGetInitializer(env);
     LLVMValueRef part = LLVMGetAggregateElement(all, CONFIGURATION);
     LLVMTypeRef i8 = LLVMTypeOf(LLVMGetAggregateElement(part, MODE));
     part = exchanged(part, MODE, LLVMConstInt(i8, OMPJIT__EXEC_GENERIC, false));
+    part = exchanged(part, STATE_MACHINE, LLVMConstInt(i8, 1, false));
     LLVMSetInitializer(env, exchanged(all, CONFIGURATION, part));
 }
 
