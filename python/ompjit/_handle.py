@@ -10,14 +10,17 @@ for objects of one cycle, and none when the interpreter ends.
 from __future__ import annotations
 
 import os
-from _thread import RLock
+from _thread import RLock, start_new_thread
+from time import sleep
 
 from . import TYPE_CHECKING
 from ._errors import ArgumentError
 
 if TYPE_CHECKING:
+    from signal import SIGINT
     from typing import Any, Callable
-else:
+else:  # without the enumerations of `signal`, and what they import
+    from _signal import SIGINT
     from ._typing import Any, Callable
 
 # One lock. Reentrant: the collector can run a finalizer within it. A list, which
@@ -87,6 +90,23 @@ class Handle:
         self.drop()
 
 
+def _interrupt_later(
+    start: Callable[..., Any] = start_new_thread,
+    pause: Callable[[float], Any] = sleep,
+    kill: Callable[[int, int], Any] = os.kill,
+    getpid: Callable[[], int] = os.getpid,
+    number: int = SIGINT,
+) -> None:
+    """Python drops the exceptions of finalizers. A Ctrl-C that came in one comes
+    again when that is over."""
+
+    def again() -> None:
+        pause(0.001)
+        kill(getpid(), number)
+
+    start(again, ())
+
+
 class Shown:
     """A Python object that shows an object of the C library. It has no room of
     its own, so that it goes with other base classes."""
@@ -99,10 +119,16 @@ class Shown:
         """The address of the C object, for those who call the C API."""
         return self._handle.address
 
-    def __del__(self) -> None:
+    def __del__(
+        self, interrupt_later: Callable[[], None] = _interrupt_later
+    ) -> None:
         handle = getattr(self, "_handle", None)
-        if handle is not None:
+        if handle is None:
+            return
+        try:
             handle.drop()
+        except KeyboardInterrupt:
+            interrupt_later()
 
 
 class Owned(Shown):

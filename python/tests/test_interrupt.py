@@ -133,6 +133,40 @@ saxpy_works()
 '''
 
 
+# Python itself drops what a finalizer raises.
+IN_A_FINALIZER = """
+import os, signal, time
+from ompjit._handle import Handle, Owned
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Thing(Owned):
+    def __init__(self):
+        self._handle = Handle(1, lambda _: os.kill(os.getpid(), signal.SIGINT))
+
+
+thing = Thing()
+try:
+    del thing
+    time.sleep(20)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+class Finalizer(unittest.TestCase):
+    def test_it_loses_nothing(self):
+        out = subprocess.run(
+            [sys.executable, "-c", IN_A_FINALIZER],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual(out.stdout, "interrupted\n", out.stderr)
+        self.assertEqual(out.stderr, "")
+
+
 @unittest.skipUnless(HOST, "launches on a GPU are not ended")
 @unittest.skipUnless(_native.Callable, "C makes no calls in this Python")
 class Interrupt(unittest.TestCase):
