@@ -33,6 +33,7 @@ from ._array import ndarray
 from ._device import Device, chosen, device as current_device
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
+from ._handle import finalizer
 from ._lib import library
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class _Taken:
         self.deleter = deleter
         self._type = CFUNCTYPE(None, c_void_p)
 
+    @finalizer
     def __del__(self) -> None:
         if self.deleter:
             self._type(self.deleter)(self.address)

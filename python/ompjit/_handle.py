@@ -97,14 +97,30 @@ def _interrupt_later(
     getpid: Callable[[], int] = os.getpid,
     number: int = SIGINT,
 ) -> None:
-    """Python drops the exceptions of finalizers. A Ctrl-C that came in one comes
-    again when that is over."""
+    """Sends the signal when the caller is over."""
 
     def again() -> None:
         pause(0.001)
         kill(getpid(), number)
 
     start(again, ())
+
+
+def finalizer(work: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Decorates __del__. Python drops the exceptions of finalizers: a Ctrl-C that
+    came in one comes again."""
+
+    def __del__(
+        self: Any,
+        work: Callable[[Any], None] = work,
+        interrupt_later: Callable[[], None] = _interrupt_later,
+    ) -> None:
+        try:
+            work(self)
+        except KeyboardInterrupt:
+            interrupt_later()
+
+    return __del__
 
 
 class Shown:
@@ -119,16 +135,11 @@ class Shown:
         """The address of the C object, for those who call the C API."""
         return self._handle.address
 
-    def __del__(
-        self, interrupt_later: Callable[[], None] = _interrupt_later
-    ) -> None:
+    @finalizer
+    def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
-        if handle is None:
-            return
-        try:
+        if handle is not None:
             handle.drop()
-        except KeyboardInterrupt:
-            interrupt_later()
 
 
 class Owned(Shown):

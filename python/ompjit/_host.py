@@ -13,6 +13,7 @@ from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from . import TYPE_CHECKING
 from ._dtype import _ORDER, DType, dtype
+from ._handle import finalizer
 from ._interface import Layout, c_strides as c_strides, layout
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class _Release:
         self.buffer = buffer
         self.release = _release
 
+    @finalizer
     def __del__(self) -> None:
         self.release(byref(self.buffer))
 

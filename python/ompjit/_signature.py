@@ -14,6 +14,7 @@ import operator
 from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
 from ._errors import ArgumentError
+from ._handle import finalizer
 from ._interface import layout
 from ._lib import call, failed_callback, library, type_of
 
@@ -369,6 +370,7 @@ class Callback:
         self.address = made.value
         self._destroy = library().callback_destroy
 
+    @finalizer
     def __del__(self) -> None:
         address = getattr(self, "address", None)
         if address:
