@@ -105,15 +105,21 @@ INLINE void next_or_same(struct place *p, const struct descriptor *a)
         next(p, a);
 }
 
+/* Reads an integer or a logical of `size` bytes. */
+INLINE int64_t integer_at(const char *at, size_t size)
+{
+    switch (size) {
+    case 1: return *(const int8_t *)at;
+    case 2: return *(const int16_t *)at;
+    case 4: return *(const int32_t *)at;
+    default: return *(const int64_t *)at;
+    }
+}
+
 /* Is the logical at `at` true? */
 INLINE bool is_true(const char *at, size_t size)
 {
-    switch (size) {
-    case 1: return *(const int8_t *)at != 0;
-    case 2: return *(const int16_t *)at != 0;
-    case 4: return *(const int32_t *)at != 0;
-    default: return *(const int64_t *)at != 0;
-    }
+    return integer_at(at, size) != 0;
 }
 
 /* Writes an integer or a logical of `size` bytes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What flang's tables say of derived types, and what has to be done with the
- * allocatable components of their elements. A component of a derived type that
+ * flang's tables of derived types, and copies and ends of the allocatable
+ * components that their elements have. A component of a derived type that
  * has allocatable components itself fails: a function that called itself would
  * give each kernel a stack of unknown size.
  */

@@ -11,16 +11,6 @@
 
 /* ----------------------------------------------------------------- elements */
 
-static int64_t integer_at(const char *at, size_t size)
-{
-    switch (size) {
-    case 1: return *(const int8_t *)at;
-    case 2: return *(const int16_t *)at;
-    case 4: return *(const int32_t *)at;
-    default: return *(const int64_t *)at;
-    }
-}
-
 static double real_at(const char *at, size_t size)
 {
     return size == sizeof(float) ? *(const float *)at : *(const double *)at;
@@ -390,7 +380,7 @@ EXPORT void _FortranACountDim(struct descriptor *result,
 
 /* ---------------------------------------------------------------- of places */
 
-/* What is looked for, and how elements compare with it. */
+/* A search: for which element, and how elements compare with it. */
 struct search {
     enum { LARGEST, LEAST, EQUAL } what;
     enum kind kind;

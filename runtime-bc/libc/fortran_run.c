@@ -55,7 +55,7 @@ _Noreturn EXPORT void _FortranAStopStatementText(const char *text, size_t n,
     stop(is_error, text, n);
 }
 
-/* What flang found wrong, as bounds are. */
+/* flang calls it for what it finds wrong, such as bounds. */
 _Noreturn EXPORT void _FortranAReportFatalUserError(const char *message,
                                                     const char *file, int line)
 {

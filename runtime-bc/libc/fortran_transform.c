@@ -21,13 +21,7 @@ static void establish_from(struct descriptor *result,
 
 static int64_t integer_of(const struct descriptor *a, int64_t i)
 {
-    const char *at = a->base + i * a->dims[0].stride;
-    switch (a->element) {
-    case 1: return *(const int8_t *)at;
-    case 2: return *(const int16_t *)at;
-    case 4: return *(const int32_t *)at;
-    default: return *(const int64_t *)at;
-    }
+    return integer_at(a->base + i * a->dims[0].stride, a->element);
 }
 
 EXPORT void _FortranAReshape(struct descriptor *result,
@@ -235,9 +229,7 @@ static void shift(struct descriptor *result, const struct descriptor *a,
     for (begin(&p, result); p.at; next_but(&p, result, dim - 1)) {
         int64_t by = s->n;
         if (s->all) {
-            struct descriptor one = {.base = v.at, .element = s->all->element};
-            one.dims[0].stride = 0;
-            by = integer_of(&one, 0);
+            by = integer_at(v.at, s->all->element);
             next_or_same(&v, s->all);
         }
         shift_line(p.at, result->dims[dim - 1].stride, q.at, a, dim - 1, by, s,
