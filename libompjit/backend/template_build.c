@@ -104,7 +104,6 @@ ompjit_status ompjit__build_from_template(struct build *b, ompjit_error *err)
 {
     ompjit__template key = {.kernel = (char *)b->spec->kernel,
                             .arch = (char *)b->arch->name,
-                            .gpu = !b->host,
                             .ptx = ompjit__ptx_version(b->arch, b->spec->ptx),
                             .alone = b->spec->facts.threads.all == 1,
                             .import_globals = b->spec->import_globals};

@@ -63,7 +63,7 @@ static bool serves(const ompjit__template *t, const ompjit__template *key)
 {
     return !strcmp(t->kernel, key->kernel) && t->alone == key->alone &&
            t->import_globals == key->import_globals &&
-           ((t->any_gpu && key->gpu) ||
+           ((t->any_gpu && key->ptx) ||
             (!strcmp(t->arch, key->arch) && t->ptx == key->ptx));
 }
 
@@ -89,7 +89,6 @@ static ompjit_status add(
     t->kernel = ompjit__strdup(key->kernel);
     t->arch = ompjit__strdup(key->arch);
     t->ptx = key->ptx;
-    t->gpu = key->gpu;
     t->alone = key->alone;
     t->import_globals = key->import_globals;
     ompjit_status status = t->kernel && t->arch

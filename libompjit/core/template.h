@@ -13,9 +13,8 @@
 typedef struct ompjit__template {
     struct ompjit__template *next;
     uint64_t number;     /* no other's in this process           */
-    char *kernel, *arch; /* the key, with the next four          */
-    unsigned ptx;        /* its version, in tenths               */
-    bool gpu;            /* the architecture is a GPU's          */
+    char *kernel, *arch; /* the key, with the next three         */
+    unsigned ptx;        /* its version, in tenths; 0: a CPU     */
     bool alone;          /* for teams of one thread              */
     bool import_globals; /* as a spec's                          */
     bool any_gpu;        /* the same for every `arch` and `ptx` of GPUs */
@@ -42,10 +41,10 @@ typedef struct ompjit__template_source {
 ompjit__template_source *ompjit__templates_source(ompjit__templates *all);
 void ompjit__templates_drop_source(ompjit__templates *all);
 
-/* The template for the key's kernel, arch, ptx, gpu, alone and import_globals,
- * made by make(arg, template) where it is missing; one thread at a time makes
- * one. One that is the same for all GPUs is found for each of them. It lives as
- * long as the unit. */
+/* The template for the key's kernel, arch, ptx, alone and import_globals, made
+ * by make(arg, template) where it is missing; one thread at a time makes one.
+ * One that is the same for all GPUs is found for each of them. It lives as long
+ * as the unit. */
 ompjit_status ompjit__template_get(
     ompjit__templates *all, const ompjit__template *key,
     ompjit_status (*make)(void *arg, ompjit__template *t, ompjit_error *err),
