@@ -380,8 +380,7 @@ static void show(void *arg)
     struct showing *s = arg;
     const ompjit__buf *shape = &s->u->answer.value.shape;
     const show_how how = how_of(&s->ways);
-    visit_function *f =
-        s->ways.object ? object_function(s->ways.object) : NULL;
+    visit_function *f = object_function(s->ways.object);
     if (f)
         show_by(&how, f, s->address, &s->text);
     else
@@ -656,8 +655,7 @@ static void read_text(void *arg)
 {
     struct reading *r = arg;
     const show_how how = how_of(&r->ways);
-    visit_function *f =
-        r->ways.object ? object_function(r->ways.object) : NULL;
+    visit_function *f = object_function(r->ways.object);
     if (f)
         show_by(&how, f, r->address, &r->text);
     else
@@ -668,8 +666,7 @@ static void read_text(void *arg)
 static void read_numbers(void *arg)
 {
     struct reading *r = arg;
-    visit_function *f =
-        r->ways.object ? object_function(r->ways.object) : NULL;
+    visit_function *f = object_function(r->ways.object);
     ompjit__reader shape = {r->name->shape.data, r->name->shape.size, false};
     if (f)
         numbers_add_by(&r->numbers, f, r->address);

@@ -16,7 +16,7 @@
 
 const char *const object_source = object_text;
 
-/* What the module has for the whole object. */
+/* The module's function for the whole object. */
 #define VALUE "ompjit_object_value"
 
 /* The text that shows what is at an address, with the variable's type. The
@@ -127,6 +127,8 @@ visit_function *object_member(const struct object *o, void *address,
 
 visit_function *object_function(const struct object *o)
 {
+    if (!o)
+        return NULL;
     ompjit__hostjit_construct(o->mod->hostjit);
     return object_member(o, NULL, VALUE);
 }

@@ -28,7 +28,7 @@ void objects_free(engine *e);
 
 /* Both run code of the session's: guard_run calls. NULL: there is none. */
 
-/* Visits what has the variable's type. */
+/* Visits what has the variable's type; accepts NULL. */
 visit_function *object_function(const struct object *o);
 /* Visits a part: the function at the address, or, where that is NULL, the one
  * that has the symbol. */

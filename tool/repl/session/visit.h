@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What an object of C++ consists of, as code of the session's tells it
- * (object.in): a value that has a shape, text, or parts in their order. Text
- * (object_show.c), numbers (numbers.c) and rows of a table (rows.c) are made of
- * it.
+ * Code of the session's (object.in) tells what an object of C++ consists of: a
+ * value that has a shape, text, or parts in their order. Text (object_show.c),
+ * numbers (numbers.c) and rows of a table (rows.c) are made of it.
  */
 #ifndef OMPJIT_REPL_VISIT_H
 #define OMPJIT_REPL_VISIT_H
