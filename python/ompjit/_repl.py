@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+from contextlib import contextmanager
 
 from . import TYPE_CHECKING
 from ._errors import ArgumentError
+from ._interrupt import is_ours
 
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, Iterator
 else:
-    from ._typing import Any, Callable
+    from ._typing import Any, Callable, Iterator
 
 Stream = Callable[[str, str], None]
 Progress = Callable[[str, float], None]
@@ -43,6 +46,8 @@ class Session:
             start_new_session=True,
         )
         self._id = 0
+        self._sending = False  # the stream takes no second writer meanwhile
+        self._came = False  # a Ctrl-C did
         self.greeting = self._read()
 
     def _read(self) -> dict[str, Any]:
@@ -55,8 +60,32 @@ class Session:
 
     def _send(self, request: dict[str, Any]) -> None:
         assert self._process.stdin
+        self._sending = True
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
+        self._sending = False
+
+    def _on_interrupt(self, number: int, frame: Any) -> None:
+        if self._sending:
+            self._came = True
+            return
+        try:
+            self.interrupt()
+        except OSError:  # it has ended, which the reader finds
+            pass
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """In the main thread Ctrl-C interrupts the session's code meanwhile, and
+        raises nothing: an answer, or what is made of it, would be lost."""
+        if not is_ours():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._on_interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def ask(
         self,
@@ -66,25 +95,25 @@ class Session:
         **members: Any,
     ) -> dict[str, Any]:
         """The answer; `stream` gets output (its name, a text) before it, and
-        `progress` what takes long (a stage, seconds). A KeyboardInterrupt
-        meanwhile interrupts the session's code."""
-        self._id += 1
-        self._send({"op": op, "id": self._id, **members})
-        while True:
-            try:
-                answer = self._read()
-            except KeyboardInterrupt:
+        `progress` what takes long (a stage, seconds). Ctrl-C interrupts the
+        session's code."""
+        with self.interruptible():
+            self._id += 1
+            self._came = False
+            self._send({"op": op, "id": self._id, **members})
+            if self._came:
                 self.interrupt()
-                continue
-            if answer.get("id") != self._id:
-                continue
-            if "event" not in answer:
-                return answer
-            if answer["event"] == "progress":
-                if progress:
-                    progress(answer["stage"], answer["seconds"])
-            elif stream:
-                stream(answer["name"], answer["text"])
+            while True:
+                answer = self._read()
+                if answer.get("id") != self._id:
+                    continue
+                if "event" not in answer:
+                    return answer
+                if answer["event"] == "progress":
+                    if progress:
+                        progress(answer["stage"], answer["seconds"])
+                elif stream:
+                    stream(answer["name"], answer["text"])
 
     def interrupt(self) -> None:
         self._send({"op": "interrupt"})

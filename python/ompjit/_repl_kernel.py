@@ -121,6 +121,10 @@ def kernel_class() -> Any:
             allow_stdin: bool = False,
             **unused: Any,
         ) -> dict[str, Any]:
+            with self.session_of_code.interruptible():
+                return self._execute(code, silent)
+
+        def _execute(self, code: str, silent: bool) -> dict[str, Any]:
             arrays = plotted(code)
             if arrays and not silent:
                 answer = self._plot(arrays)

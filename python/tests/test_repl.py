@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sessions of `ompjit repl` from Python, and the Jupyter kernel."""
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -70,6 +71,20 @@ class Sessions(unittest.TestCase):
             self.session.ask(
                 "execute", code="#include <signal.h>\nraise(SIGKILL);"
             )
+
+
+    def test_interrupt_while_output_is_taken(self):
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        answer = self.session.ask(
+            "execute",
+            lambda name, text: os.kill(os.getpid(), signal.SIGINT),
+            code='#include <stdio.h>\nvolatile int n;\nputs("on");\nwhile (1) n++;',
+        )
+        self.assertEqual(answer["status"], "aborted")
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        answer = self.session.ask("execute", code="1")
+        self.assertEqual(answer["value"], "1")
 
 
 class Cursors(unittest.TestCase):
