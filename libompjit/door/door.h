@@ -16,10 +16,11 @@
 #include "core/host_half.h"
 
 /* The kinds of requests. A request has its kind, the context's settings
- * (ask_begin in door/calls.c; PREPARE has none), and its arguments; a reply has
+ * (door/request.c packs them; PREPARE has none), and its arguments; a reply has
  * an error, whose status may be OK, and the results. Arguments and results are
- * in the order in which door/calls.c packs and reads them, and serve/session.c
- * reads and packs. Both wings are of one build, so there are no versions. */
+ * in the order in which door/calls.c and door/early.c pack and read them, and
+ * serve/session.c reads and packs. Both wings are of one build, so there are no
+ * versions. */
 enum ompjit__op {
     OMPJIT__OP_PREPARE,        /* read the device runtime ahead; no reply   */
     OMPJIT__OP_UNIT_READ,      /* bitcode of both halves -> a unit          */

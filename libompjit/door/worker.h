@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The inside of the room: one compiler (a worker process, or a session of the
- * compiler wing in this process), one request, and the functions of pool.c,
- * process.c and exchange.c that calls.c uses.
+ * compiler wing in this process), one request, and the functions that files of
+ * the room have for each other.
  */
 #ifndef OMPJIT_DOOR_WORKER_H
 #define OMPJIT_DOOR_WORKER_H
@@ -39,6 +39,17 @@ typedef struct ompjit__ask {
     char cause[256];          /* the worker's last words; "": none          */
 } ompjit__ask;
 
+/* Packs the head of a request; its arguments follow. request.c */
+void ompjit__ask_begin(ompjit__ask *ask, ompjit__compiler *compiler,
+                       enum ompjit__op op);
+/* For each ompjit__ask_begin, whatever became of the request. request.c */
+void ompjit__ask_end(ompjit__ask *ask);
+/* Asks any compiler that is free. The request has all its arguments. The status
+ * is the request's; ask->results stands at its results. request.c */
+ompjit_status ompjit__ask_any(ompjit__ask *ask, ompjit_error *err);
+/* The error of results that cannot be read. request.c */
+ompjit_status ompjit__ask_unreadable(ompjit_error *err);
+
 /* Receives a frame; `data` is the ompjit__ask. exchange.c */
 ompjit__tell_fn ompjit__ask_tell;
 
@@ -74,6 +85,17 @@ ompjit_status ompjit__worker_take(const ompjit__ask *ask, const uint8_t *unit,
 /* The same without waiting, for any unit; NULL: all are busy, or none could be
  * started. pool.c */
 ompjit__worker *ompjit__worker_take_idle(const ompjit__ask *ask);
+/* Asks this compiler, which stays the caller's; if it is lost or ends, it is
+ * given back and *worker becomes NULL. *again: it is lost, and ompjit__ask_any
+ * may succeed; `err` is not written then. request.c */
+ompjit_status ompjit__ask_holder(ompjit__worker **worker, ompjit__ask *ask,
+                                 bool *again, ompjit_error *err);
+/* Asks the compiler that has read the host half, if it lives, else any. `early`
+ * NULL: none has. early.c */
+ompjit_status ompjit__door_early_ask(ompjit__door_early *early,
+                                     ompjit__ask *ask, ompjit_error *err);
+/* The flags with which it was read (enum ompjit__half_flag). early.c */
+unsigned ompjit__door_early_how(const ompjit__door_early *early);
 /* Gives a compiler back to the pool, which ends it if it is dead. pool.c */
 void ompjit__worker_give(ompjit__worker *worker);
 /* Notes that workers cannot be started: for some seconds requests are carried

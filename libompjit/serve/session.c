@@ -4,7 +4,7 @@
  * what the next one may need: units with their templates, the modules of the one
  * that was read last, target machines, the host half whose device half is still
  * being compiled, the one of which parts were compiled last, the CUDA source that
- * NVRTC has compiled last. door/calls.c is the other side.
+ * NVRTC has compiled last. door/ is the other side.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void limit_memory(uint64_t bytes)
 }
 
 /* The settings that each request but PREPARE begins with, in the order in which
- * door/calls.c packs them. A worker has none of its own: it may serve a request
+ * door/request.c packs them. A worker has none of its own: it may serve a request
  * with other limits next. */
 static void take_settings(struct job *job)
 {
