@@ -92,6 +92,7 @@ static ompjit__outcome hand_over(ompjit__worker *w, ompjit__ask *ask)
                                   ? OMPJIT__LOST
                                   : exchange(w, &keep, &keep.request);
     memcpy(ask->cause, keep.cause, sizeof ask->cause);
+    ask->request.failed |= keep.request.failed;
     ompjit__ask_end(&keep);
     return outcome;
 }
@@ -123,6 +124,8 @@ static ompjit_status failure(const ompjit__ask *ask, const ompjit__worker *w,
     if (atomic_load(&w->cancelled))
         return ompjit__fail(err, OMPJIT_ERR_ABORTED, stage,
                             "the compile was cancelled");
+    if (ask->request.failed)
+        return ompjit__no_memory(err, stage);
     if (outcome == OMPJIT__LATE)
         return ompjit__fail(err, OMPJIT_ERR_TIMEOUT, stage,
                             "LLVM did not end within %s",
@@ -157,7 +160,7 @@ ompjit_status ompjit__ask_unreadable(ompjit_error *err)
 static bool ask_again(const ompjit__worker *w, const ompjit__ask *ask,
                       unsigned tries)
 {
-    if (atomic_load(&w->cancelled) || w->session)
+    if (atomic_load(&w->cancelled) || w->session || ask->request.failed)
         return false;
     if (!w->greeted) {
         ompjit__workers_fail(ask->compiler, *ask->cause
