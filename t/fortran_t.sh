@@ -241,6 +241,43 @@ expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  team 5
  team 5'
 prints_everywhere "list-directed output" print.f90
+expect='  T 7abc   1.500     it'\''s q'\''qxyz  zy
+ 1, 2, 3,
+x
+ 4, 5, 6,
+x
+ 7,
+  1
+   2    3   4    5
+   6    7
+7,1.5,a,T,-123456789012345
+  0.1500E+01 -0.2250E+01  0.1000E+11  0.1000E-09  0.0000E+00
+   1.500      -2.250      0.1000E+11  0.1000E-09   0.000    
+  1.5000E+00 -2.2500E+00  1.0000E+10  1.0000E-10  0.0000E+00
+   1.500E+00  -2.250E+00  10.000E+09 100.000E-12   0.000E+00
+     1.50    -2.25*********     0.00     0.00
+  1.50000E+00 -2.25000E+00  1.00000E+10  1.00000E-10  0.00000E+00
+   1500.00000  -2250.00000*************      0.00000      0.00000
+      0.01500     -0.02250*************      0.00000      0.00000
+  0.00150E+03 -0.00225E+03  0.00100E+13  0.00100E-07  0.00000E+00
+  0.3333333333E+0000 -0.1000000000E+0101  0.1000000000E-0299  0.1234567890E+0006
+  0.3333333333333333D+00 -0.1000000000000000+101  0.1000000000000000-299  0.1234567890000000D+06
+.3333333333333333 -.1E+101 .1E-299 123456.789
+.3333 -.1000E+101 .1000E-299 .1235E+6
+3.333E-01 -1.000+100 1.000-300 1.235E+05
+  0.1000      0.9999E-01  0.1000E+06  0.1000E+05   1000.    
+   0.   0.   2.   2.-0.00 1.00***** -0.0
+   +7  +1.5    7*********      Inf     -Inf      NaN
+     111    0007FFFF8FB779F22087 -123456789012345  007   **abcd  ab xyz
+          1.50**************
+ 1.50 -250.00E+08
+    7   1.500
+on   one line
+   7  |Excessive output to fixed-size|abc  x     7 7 | 1002 0 1004
+  7   |Data edit descriptor '\''F'\'' may n| 1005
+ .1 .09999 99999. 9999.5 999.95 3.4028234E+38 -1.7976931348623157E+308
+ 2.5000001E-03 (1.5,-2.5E+10) (1.5,-2.5E+10) (1.5,-2.5E+10)'
+prints_everywhere "output by formats" format.f90
 
 # A GPU cannot end the program: the kernel fails, and says why.
 source stop.f90 'program p' 'integer :: n = 3' '!$omp target map(tofrom: n)' \
@@ -371,11 +408,12 @@ like "$(cat "$tmp/stderr")" 'after the end of a\(1:5\) \(.*beyond.f90:2\)' \
     "  beside what is mapped, by its name"
 
 # Device code may call all of flang's runtime library on the host device only.
-source library.f90 'program library' 'real :: a(9, 9)' 'a = 4' \
-    '!$omp target map(a)' 'print "(f4.1)", a(1, 1)' '!$omp end target' 'end'
-expect=' 4.0'
-prints "formatted output in device code" -q --device=host "$tmp/library.f90"
-fails_with 'ExternalFormattedOutput [(][^ ]*/library.f90:5[)], ' \
+source library.f90 'program library' 'real :: a(2)' 'character(3) :: s' \
+    's = "4.5"' '!$omp target map(a, s)' 'read (s, *) a(1)' \
+    '!$omp end target' 'print "(f4.1)", a(1)' 'end'
+expect=' 4.5'
+prints "input in device code" -q --device=host "$tmp/library.f90"
+fails_with 'InternalListInput [(][^ ]*/library.f90:6[)], ' \
     "  is refused by name and line for a GPU" "$ompjit" compile "$tmp/library.f90" \
     -o "$tmp/library.ptx"
 

@@ -6,7 +6,7 @@
  * packed, each at its natural alignment. Standard error is standard output,
  * since there is no other way out.
  */
-#include "plat.h"
+#include "decimal.h"
 
 #ifdef __NVPTX__
 
@@ -106,116 +106,6 @@ static const char *sign(const spec *s, bool negative)
     return negative ? "-" : s->plus ? "+" : s->blank ? " " : "";
 }
 
-/* ---------------------------------------------------- exact decimal digits */
-
-/* A number in words of nine digits: `AHEAD` of them before the point. A double
- * has at most 309 digits before it and 1074 behind. */
-enum { AHEAD = 36, WORDS = AHEAD + 120, NINE = 1000000000 };
-typedef struct decimal {
-    int32_t first, end; /* words outside of these are 0 */
-    uint32_t words[WORDS];
-} decimal;
-
-static void multiply(decimal *d, int by)
-{
-    uint64_t carry = 0;
-    for (int i = AHEAD - 1; i >= d->first; i--) {
-        uint64_t x = ((uint64_t)d->words[i] << by) + carry;
-        d->words[i] = (uint32_t)(x % NINE);
-        carry = x / NINE;
-    }
-    if (carry)
-        d->words[--d->first] = (uint32_t)carry;
-}
-
-static void divide(decimal *d, int by)
-{
-    uint32_t carry = 0;
-    for (int i = d->first; i < d->end; i++) {
-        uint32_t rest = d->words[i] & ((1u << by) - 1);
-        d->words[i] = (d->words[i] >> by) + carry;
-        carry = rest * ((uint32_t)NINE >> by);
-    }
-    if (carry)
-        d->words[d->end++] = carry;
-}
-
-/* mantissa * 2^exponent */
-static NOINLINE void set_decimal(decimal *d, uint64_t mantissa, int exponent)
-{
-    enum { UP = 29, DOWN = 9 };
-    for (int i = 0; i < WORDS; i++)
-        d->words[i] = 0;
-    d->first = d->end = AHEAD;
-    for (; mantissa; mantissa /= NINE)
-        d->words[--d->first] = (uint32_t)(mantissa % NINE);
-    for (int e = exponent; e > 0; e -= UP)
-        multiply(d, e < UP ? e : UP);
-    for (int e = -exponent; e > 0; e -= DOWN)
-        divide(d, e < DOWN ? e : DOWN);
-}
-
-/* The word that has the digit of 10^place, and 10^x in it. */
-static int word_of(int64_t place, uint32_t *unit)
-{
-    int64_t word = place >= 0 ? place / 9 : -((8 - place) / 9);
-    *unit = 1;
-    for (int64_t i = place - 9 * word; i > 0; i--)
-        *unit *= 10;
-    return (int)(AHEAD - 1 - word);
-}
-
-static NOINLINE int digit(const decimal *d, int64_t place)
-{
-    uint32_t unit;
-    if (place >= 9 * AHEAD || place < -9 * (WORDS - AHEAD))
-        return 0;
-    int word = word_of(place, &unit);
-    return (int)(d->words[word] / unit % 10);
-}
-
-/* The place of the first digit that is not 0; of zero, 0. */
-static NOINLINE int64_t top(const decimal *d)
-{
-    for (int i = 0; i < WORDS; i++)
-        if (d->words[i]) {
-            int64_t place = 9 * (AHEAD - 1 - i);
-            for (uint32_t w = d->words[i]; w >= 10; w /= 10)
-                place++;
-            return place;
-        }
-    return 0;
-}
-
-/* To the nearest with no digit behind `place`, and of two to the even one. */
-static NOINLINE void round_at(decimal *d, int64_t place)
-{
-    uint32_t unit;
-    if (place < -9 * (WORDS - AHEAD) || place > 9 * (AHEAD - 1))
-        return;
-    int word = word_of(place, &unit);
-    bool odd = d->words[word] / unit & 1, more = false;
-    int half = digit(d, place - 1);
-    uint32_t below;
-    int at = word_of(place - 1, &below);
-    if (at < WORDS)
-        more = d->words[at] % below != 0;
-    for (int i = at + 1; i < WORDS; i++) {
-        more |= d->words[i] != 0;
-        d->words[i] = 0;
-    }
-    for (int i = word + 1; i < WORDS; i++)
-        d->words[i] = 0;
-    d->words[word] -= d->words[word] % unit;
-    if (half < 5 || (half == 5 && !more && !odd))
-        return;
-    d->words[word] += unit;
-    for (; word > 0 && d->words[word] >= NINE; word--) {
-        d->words[word] -= NINE;
-        d->words[word - 1]++;
-    }
-}
-
 /* ------------------------------------------------------- floating numbers */
 
 static NOINLINE void put_special(text *t, const spec *s, const char *prefix,
@@ -232,14 +122,14 @@ static NOINLINE void put_special(text *t, const spec *s, const char *prefix,
 static NOINLINE void put_fixed(text *t, const spec *s, const char *prefix,
                                const decimal *d, int64_t precision)
 {
-    int64_t first = top(d);
+    int64_t first = ompjit_decimal_top(d);
     if (first < 0)
         first = 0;
     bool point = precision > 0 || s->alternative;
     int64_t behind = begin_field(t, s, prefix, first + 1 + point + precision,
                                  s->zero);
     for (int64_t place = first; place >= -precision; place--) {
-        put(t, (char)('0' + digit(d, place)));
+        put(t, (char)('0' + ompjit_decimal_digit(d, place)));
         if (place == 0 && point)
             put(t, '.');
     }
@@ -259,16 +149,16 @@ static NOINLINE void put_exponent(text *t, const spec *s, char letter,
 static NOINLINE void put_scientific(text *t, const spec *s, const char *prefix,
                                     const decimal *d, int64_t precision)
 {
-    int64_t first = top(d);
+    int64_t first = ompjit_decimal_top(d);
     bool point = precision > 0 || s->alternative;
     int64_t size = first >= 100 || first <= -100 ? 5 : 4;
     int64_t behind = begin_field(t, s, prefix, 1 + point + precision + size,
                                  s->zero);
-    put(t, (char)('0' + digit(d, first)));
+    put(t, (char)('0' + ompjit_decimal_digit(d, first)));
     if (point)
         put(t, '.');
     for (int64_t i = 1; i <= precision; i++)
-        put(t, (char)('0' + digit(d, first - i)));
+        put(t, (char)('0' + ompjit_decimal_digit(d, first - i)));
     put_exponent(t, s, 'e', first, 2);
     put_times(t, ' ', behind);
 }
@@ -279,10 +169,11 @@ static NOINLINE void put_general(text *t, const spec *s, const char *prefix,
     enum { LOWEST = -4 };
     if (!precision)
         precision = 1;
-    round_at(d, top(d) - (precision - 1));
-    int64_t first = top(d), last = first - (precision - 1);
+    ompjit_decimal_round(d, ompjit_decimal_top(d) - (precision - 1));
+    int64_t first = ompjit_decimal_top(d), last = first - (precision - 1);
     bool fixed = precision > first && first >= LOWEST;
-    while (!s->alternative && last < (fixed ? 0 : first) && !digit(d, last))
+    while (!s->alternative && last < (fixed ? 0 : first) &&
+           !ompjit_decimal_digit(d, last))
         last++;
     if (fixed)
         put_fixed(t, s, prefix, d, last < 0 ? -last : 0);
@@ -300,14 +191,14 @@ static NOINLINE void put_decimal(text *t, const spec *s, const char *prefix,
         return;
     }
     int64_t precision = s->precision < 0 ? 6 : s->precision;
-    set_decimal(d, mantissa, exponent);
+    ompjit_decimal_set(d, mantissa, exponent);
     if (letter == 'g') {
         put_general(t, s, prefix, d, precision);
     } else if (letter == 'f') {
-        round_at(d, -precision);
+        ompjit_decimal_round(d, -precision);
         put_fixed(t, s, prefix, d, precision);
     } else {
-        round_at(d, top(d) - precision);
+        ompjit_decimal_round(d, ompjit_decimal_top(d) - precision);
         put_scientific(t, s, prefix, d, precision);
     }
     free(d);
