@@ -141,6 +141,14 @@ int f(void) { return later(1); }
 int later(int n) { return n + 41; }
 f()' '(int) 42'
 
+prints "local arrays may be larger than the usual stack" 'int f(int n)
+{
+    volatile char a[24 << 20];
+    a[n] = 42;
+    return a[n];
+}
+f(0)' '(int) 42'
+
 # ----------------------------------------------------------- target regions
 regions='double a[10];
 for (int i = 0; i < 10; i++) a[i] = i;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tool/repl/terminal/colour.h"
@@ -110,11 +111,25 @@ static void let_threads_sleep(void)
         setenv("KMP_BLOCKTIME", "1", 0);
 }
 
+/* Inputs run on the main thread, whose stack the kernel lets grow up to the
+ * limit at the time. The usual limit, 8 MB, is too small for programs with large
+ * local arrays. */
+static void raise_stack(void)
+{
+    enum { STACK = 64 << 20 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK)
+        return;
+    limit.rlim_cur = limit.rlim_max < STACK ? limit.rlim_max : STACK;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
 static int repl_begin(struct repl *r)
 {
     struct options *o = r->o;
     apply(r);
     let_threads_sleep();
+    raise_stack();
     int status = session_geometry(o);
     if (!status)
         status = session_open_interactive(o, &r->ctx);
