@@ -212,4 +212,19 @@ is "$(table 5 99)" '{"columns":["x","s"],"rows":[["2","\"b\""]],"count":1}}' \
 is "$(table 6 99)" "" "a vector of numbers has none"
 like "$(sed -n 7p shown)" 'value: \{\{.x = 1, .s = \\"a\\"\}, \{.x = 2, .s' \
     "an object is inspected"
+
+# Device code lacks a function; inputs that fail define none, and the front end
+# reads the inputs once more.
+cat >lacking.json <<'END'
+{"op":"execute","code":"int set(int *x);"}
+{"op":"execute","code":"int g(void) { int x = 1;\n#pragma omp target map(x)\nset(&x);\nreturn x; }"}
+{"op":"execute","code":"int set(int *x) { return *x = 3; }\n*(volatile int *)0 = 1;"}
+{"op":"execute","code":"int (*p)[4] = (void *)8;\n*p"}
+{"op":"execute","code":"int set(int *x) { return *x = 30; }\ng()"}
+END
+"$ompjit" repl --json --device host <lacking.json >shown
+is "$(sed -n 's/.*"status":"\([a-z]*\)".*/\1/p' shown | tr '\n' ' ')" \
+    "ok ok error error ok " "an input that fails gives no function to a region"
+like "$(tail -n 1 shown)" \
+    '"value":"30"' "  and a later one does"
 done_testing

@@ -289,6 +289,44 @@ a++;
 #pragma omp target map(from: r)
 r = a;
 r' '(int) 6' --device host
+# Device code is made again when a later input defines what it lacks.
+lacking='int set(int *x);
+int g(void)
+{
+    int x = 1;
+#pragma omp target map(tofrom: x)
+    set(&x);
+    return x;
+}
+#pragma omp begin declare target
+int q = 5;
+int more(int n);
+#pragma omp end declare target
+int set(int *x) { return *x = more(q); }
+int more(int n) { return n + 1; }
+q = 7;
+#pragma omp target update to(q)
+g()'
+prints "a target region calls functions that later inputs define" "$lacking" \
+    '(int) 8' --device host --host-memory separate
+prints "  in C++, too" 'namespace n { struct s { int a; int f(int n); }; }
+int g(void)
+{
+    int x = 1;
+    n::s s{4};
+#pragma omp target map(tofrom: x) map(to: s)
+    x = s.f(x);
+    return x;
+}
+int n::s::f(int n) { return 2 * n + a; }
+g()' '(int) 6' --device host --lang c++
+if [ -e "${PTXI:-/nonexistent}" ]; then
+    printf '%s\n' "$lacking" >inputs.c
+    succeeds "  and on a GPU" emulated "$ompjit" repl inputs.c
+    is "$out" "(int) 8" "  prints that"
+else
+    skip "  and on a GPU" "no PTX interpreter"
+fi
 breaks "a variable that no device has" 'int plain;
 #pragma omp begin declare target
 int f(void) { return plain; }

@@ -8,9 +8,16 @@
  *                                  -> BEGUN, REPLY | LOST
  *   HOST    bitcode of the host's half, for the device's process while it works
  *           on an input; none: it need make no code, and does not answer
+ *   AGAIN_ONLY  instead of HOST without bitcode: it answers, since code of earlier
+ *           inputs lacks functions
  *   DROP    instead of that: the host's half is not good
- *   KEEP    the last input belongs to the session now, if it was good; no answer
- *   REPLAY  as INPUT, and it belongs to the session at once; no answer
+ *   KEEP    lacking              the last input belongs to the session now, if it
+ *                                was good; no answer
+ *   REPLAY  as INPUT, lacking    it belongs to the session at once; no answer
+ *
+ * Lacking: inputs whose device code was made with the last input, and lacks, or
+ * lacked, functions: how many there are; of each number, functions (bytes: a number
+ * of symbols, and these; none: empty), and of the last input its host half's bitcode.
  *
  * A request is a head and its bytes (base/pack.h). An answer comes in pieces of
  * OMPJIT__REPL_PIECE bytes at most, head included: a process that is killed
@@ -24,6 +31,7 @@
 enum ompjit__repl_request {
     OMPJIT__REPL_INPUT,
     OMPJIT__REPL_HOST,
+    OMPJIT__REPL_AGAIN_ONLY,
     OMPJIT__REPL_DROP,
     OMPJIT__REPL_KEEP,
     OMPJIT__REPL_REPLAY
@@ -69,7 +77,9 @@ enum ompjit__repl_mode {
  *
  *   GOOD     items, names, runs, shapes, members, value, whether there are offload entries, code
  *            that runs when the module is loaded, and none that runs more than
- *            once; the half's bitcode
+ *            once; the half's bitcode; of the device half functions that it
+ *            lacks (bytes as above), and of earlier inputs that have lacked one
+ *            number, functions, bitcode
  *   AGAIN    blanks and hidden, to be sent with the same input once more
  *   UNDONE   nothing: the input is not complete
  *   BAD      nothing

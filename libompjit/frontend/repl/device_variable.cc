@@ -52,8 +52,10 @@ void for_defined(Session &session,
             });
 }
 
-/* Those of earlier inputs that are on the device from this input on. */
-std::vector<clang::VarDecl *> late(const Session &session)
+} // namespace
+
+std::vector<clang::VarDecl *>
+ompjit_repl::late_variables(const Session &session)
 {
     std::vector<clang::VarDecl *> found;
     for (clang::VarDecl *v : session.host_variables)
@@ -61,8 +63,6 @@ std::vector<clang::VarDecl *> late(const Session &session)
             found.push_back(v);
     return found;
 }
-
-} // namespace
 
 static void make_external(clang::VarDecl *v)
 {
@@ -80,7 +80,7 @@ void ompjit_repl::share_device_variables(Session &session)
         if (v->getStorageClass() == clang::SC_Static && is_on_device(v))
             make_external(v);
     });
-    for (clang::VarDecl *v : late(session)) {
+    for (clang::VarDecl *v : late_variables(session)) {
         if (v->getStorageClass() != clang::SC_Static)
             continue;
         std::string symbol = names.getName(v);
@@ -94,7 +94,7 @@ void ompjit_repl::share_device_variables(Session &session)
 bool ompjit_repl::add_late_variables(Session &session,
                                      clang::CodeGenerator &generator)
 {
-    const std::vector<clang::VarDecl *> found = late(session);
+    const std::vector<clang::VarDecl *> found = late_variables(session);
     for (clang::VarDecl *v : found)
         if (!session.device)
             generator.GetAddrOfGlobal(clang::GlobalDecl(v), false);
@@ -110,7 +110,7 @@ bool ompjit_repl::add_late_variables(Session &session,
 void ompjit_repl::undefine_late_variables(Session &session,
                                           clang::CodeGenerator &generator)
 {
-    for (clang::VarDecl *v : late(session)) {
+    for (clang::VarDecl *v : late_variables(session)) {
         llvm::GlobalVariable *g = generator.GetModule()->getGlobalVariable(
             generator.GetMangledName(clang::GlobalDecl(v)));
         if (!g || g->isDeclaration())
@@ -137,7 +137,7 @@ void ompjit_repl::keep_device_variables(Session &session)
             session.host_variables.push_back(v);
     });
     std::vector<clang::VarDecl *> &all = session.host_variables;
-    for (clang::VarDecl *v : late(session)) {
+    for (clang::VarDecl *v : late_variables(session)) {
         all.erase(std::find(all.begin(), all.end(), v));
         session.device_variables.push_back(v);
     }

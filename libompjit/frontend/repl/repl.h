@@ -13,6 +13,7 @@
  *                 object.cc: the same of objects of C++)
  *   generate.cc   the module (once.cc: is it worth being optimized?)
  *   device_variable.cc   variables of `declare target` that others use
+ *   again.cc      code of earlier inputs that lacks functions of this one
  *   reply.cc      the answer (report.cc: diagnostics in it)
  *   complete.cc   names that go on with a text (pragma.cc: directives)
  */
@@ -208,6 +209,23 @@ struct Value {
     clang::QualType type;
 };
 
+/* An input whose device code lacks functions: again.cc. */
+struct Earlier {
+    std::set<std::string> lacks; /* their symbols */
+    std::string host;            /* the host half's bitcode */
+    std::vector<std::function<void(clang::ASTConsumer &)>> events;
+    std::vector<clang::VarDecl *> late; /* of earlier ones, that it defines */
+    /* Its own ones among the session's device_variables. */
+    size_t variables = 0, variables_end = 0;
+};
+
+/* The code that it has then. */
+struct Remade {
+    unsigned number;
+    std::string code;
+    std::set<std::string> lacks; /* all the same */
+};
+
 /* The result of one input. */
 struct Result {
     std::vector<Item> items;
@@ -244,6 +262,7 @@ class Session {
     std::map<std::string, unsigned> type_items;
     std::vector<clang::VarDecl *> device_variables; /* of `declare target` */
     std::vector<clang::VarDecl *> host_variables;   /* others              */
+    std::map<unsigned, Earlier> earlier; /* inputs of the device half */
 
     Session(clang::CompilerInstance &compiler, clang::Parser &parser,
             Recorder &recorder, Report &report);
@@ -323,8 +342,9 @@ bool pragma_names(const std::string &text, unsigned version,
 /* device_variable.cc: static variables of `declare target` become external.
  * Before code is made. */
 void share_device_variables(Session &session);
-/* The input's code has variables of earlier inputs that are on the device from
- * now on, if there are any. */
+/* Variables of earlier inputs that are on the device from this input on. */
+std::vector<clang::VarDecl *> late_variables(const Session &session);
+/* The input's code has those, if there are any. */
 bool add_late_variables(Session &session, clang::CodeGenerator &generator);
 /* In the host half, whose earlier module has them. */
 void undefine_late_variables(Session &session,
@@ -355,6 +375,9 @@ class Generator {
     llvm::Module *generate(unsigned number);
     /* Ready for the next input. */
     void next(unsigned number);
+    /* Functions that the last module declares, and that a later input may
+     * define: again.cc. */
+    std::set<std::string> lacks();
     /* Is the last module to be loaded at once? It has constructors, or variables
      * that the device is to have. */
     bool constructs = false;
@@ -373,12 +396,25 @@ bool runs_once(const llvm::Module &module, unsigned number);
 /* once.cc: marks functions of a host half that are not worth it. */
 void leave_rare_code(llvm::Module &module, unsigned number);
 
+/* again.cc: what the device half keeps of the input that was read, before its
+ * variables are the session's. */
+Earlier remember(Session &session, std::string host);
+/* In a child, which has made the input's own code: makes the code of those
+ * earlier inputs again that lack a function of it. What is wrong with it stands
+ * in the report. */
+std::vector<Remade> make_again(Session &session);
+std::string bitcode_of(const llvm::Module &module);
+/* Has device code made for that host half. */
+bool take_host_half(Session &session, const std::string &host);
+
 /* reply.cc: the parts of a reply. */
 void reply_head(const Report &report, unsigned verdict, ompjit__buf *out);
 void reply_again(const std::vector<Range> &blanks,
                  const std::vector<Place> &hidden, ompjit__buf *out);
 void reply_good(Session &session, const Result &result, ompjit__buf *out);
 void reply_names(const std::vector<Completion> &names, ompjit__buf *out);
+void reply_again_made(const std::vector<Remade> &remade, ompjit__buf *out);
+void reply_symbols(const std::set<std::string> &symbols, ompjit__buf *out);
 
 /* server.cc: serves requests until there are no more. */
 void serve(Session &session);

@@ -214,6 +214,30 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
     ompjit__buf_free(&shape);
 }
 
+void ompjit_repl::reply_symbols(const std::set<std::string> &symbols,
+                                ompjit__buf *out)
+{
+    if (symbols.empty())
+        return;
+    ompjit__pack_number(out, symbols.size());
+    for (const std::string &each : symbols)
+        string(each, out);
+}
+
+void ompjit_repl::reply_again_made(const std::vector<Remade> &remade,
+                                   ompjit__buf *out)
+{
+    ompjit__pack_number(out, remade.size());
+    for (const Remade &each : remade) {
+        ompjit__buf lacks = {};
+        ompjit__pack_number(out, each.number);
+        reply_symbols(each.lacks, &lacks);
+        ompjit__pack_bytes(out, lacks.data, lacks.size);
+        ompjit__pack_bytes(out, each.code.data(), each.code.size());
+        ompjit__buf_free(&lacks);
+    }
+}
+
 void ompjit_repl::reply_names(const std::vector<Completion> &names,
                               ompjit__buf *out)
 {

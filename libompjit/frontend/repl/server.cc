@@ -10,14 +10,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <clang/AST/DeclOpenMP.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Module.h>
 
 #include "frontend/repl/repl.h"
@@ -94,28 +91,43 @@ std::string read_string(ompjit__reader *r)
     return copy;
 }
 
-Input read_input_request(const std::string &bytes)
+Input read_input_request(ompjit__reader *r)
 {
-    ompjit__reader r = {bytes.data(), bytes.size(), false};
     Input input;
     size_t size;
-    input.number = (unsigned)ompjit__read_number(&r);
-    input.line = (unsigned)ompjit__read_number(&r);
-    input.mode = (unsigned)ompjit__read_number(&r);
-    input.colours = ompjit__read_number(&r) != 0;
-    input.name = read_string(&r);
-    const void *text = ompjit__read_bytes(&r, &size);
+    input.number = (unsigned)ompjit__read_number(r);
+    input.line = (unsigned)ompjit__read_number(r);
+    input.mode = (unsigned)ompjit__read_number(r);
+    input.colours = ompjit__read_number(r) != 0;
+    input.name = read_string(r);
+    const void *text = ompjit__read_bytes(r, &size);
     input.text.assign(static_cast<const char *>(text), size);
-    for (size_t n = ompjit__read_count(&r); n; n--) {
-        const auto begin = (unsigned)ompjit__read_number(&r);
-        input.blanks.push_back({begin, (unsigned)ompjit__read_number(&r)});
+    for (size_t n = ompjit__read_count(r); n; n--) {
+        const auto begin = (unsigned)ompjit__read_number(r);
+        input.blanks.push_back({begin, (unsigned)ompjit__read_number(r)});
     }
-    for (size_t n = ompjit__read_count(&r); n; n--) {
-        const auto number = (unsigned)ompjit__read_number(&r);
-        const auto offset = (unsigned)ompjit__read_number(&r);
-        input.hidden.push_back({number, offset, read_string(&r)});
+    for (size_t n = ompjit__read_count(r); n; n--) {
+        const auto number = (unsigned)ompjit__read_number(r);
+        const auto offset = (unsigned)ompjit__read_number(r);
+        input.hidden.push_back({number, offset, read_string(r)});
     }
     return input;
+}
+
+std::map<unsigned, Earlier> read_lacking(ompjit__reader r)
+{
+    std::map<unsigned, Earlier> lacking;
+    for (size_t n = ompjit__read_count(&r); n; n--) {
+        Earlier &earlier = lacking[(unsigned)ompjit__read_number(&r)];
+        size_t size;
+        const void *symbols = ompjit__read_bytes(&r, &size);
+        ompjit__reader names = {static_cast<const char *>(symbols), size, false};
+        for (size_t i = ompjit__read_count(&names); i; i--)
+            earlier.lacks.insert(read_string(&names));
+        const void *host = ompjit__read_bytes(&r, &size);
+        earlier.host.assign(static_cast<const char *>(host), size);
+    }
+    return lacking;
 }
 
 /* ------------------------------------------------------------------ server */
@@ -133,13 +145,14 @@ class Server {
         ompjit__repl_head head;
         std::string bytes;
         while (read_request(head, bytes)) {
+            ompjit__reader r = {bytes.data(), bytes.size(), false};
             serial = head.serial;
             if (head.kind == OMPJIT__REPL_INPUT)
-                try_input(read_input_request(bytes));
+                try_input(read_input_request(&r));
             else if (head.kind == OMPJIT__REPL_KEEP)
-                keep();
+                keep(read_lacking(r));
             else if (head.kind == OMPJIT__REPL_REPLAY)
-                replay(read_input_request(bytes));
+                replay(bytes);
         }
     }
 
@@ -153,6 +166,7 @@ class Server {
     /* In a child of the device half: it has been told of the host half, and its
      * code is wanted. */
     bool asked = false, wanted = false;
+    bool answers = false; /* code of earlier inputs may be */
 
     /* In a child: `work` answers. False: it ended otherwise than by itself, or
      * with NOT_GOOD. */
@@ -210,7 +224,7 @@ class Server {
     [[noreturn]] void finish(const ompjit__buf &reply, int code)
     {
         read_host();
-        if (!session.device || wanted)
+        if (!session.device || wanted || answers)
             write_reply(reply);
         else if (code != GOOD)
             write_text(OMPJIT__REPL_UNFIT, session.report.text);
@@ -252,10 +266,16 @@ class Server {
 
     void answer_with_code(const Result &result, ompjit__buf *reply)
     {
-        llvm::SmallString<0> code;
+        std::string code;
+        std::set<std::string> lacks;
+        std::vector<Remade> remade;
         llvm::Module *module = nullptr;
         if (!session.report.bad && last.mode != OMPJIT__REPL_LOOK)
             module = make_code(result, code);
+        if (session.device && module)
+            lacks = generator->lacks();
+        if (session.device && !session.report.bad)
+            remade = make_again(session);
         const bool good = !session.report.bad;
         reply_head(session.report,
                    good ? OMPJIT__REPL_GOOD : OMPJIT__REPL_BAD, reply);
@@ -266,6 +286,19 @@ class Server {
         ompjit__pack_number(reply, module && generator->constructs);
         ompjit__pack_number(reply, module && runs_once(*module, last.number));
         ompjit__pack_bytes(reply, code.data(), code.size());
+        if (session.device)
+            reply_lacking(lacks, remade, reply);
+    }
+
+    static void reply_lacking(const std::set<std::string> &lacks,
+                              const std::vector<Remade> &remade,
+                              ompjit__buf *reply)
+    {
+        ompjit__buf symbols = {};
+        reply_symbols(lacks, &symbols);
+        ompjit__pack_bytes(reply, symbols.data, symbols.size);
+        ompjit__buf_free(&symbols);
+        reply_again_made(remade, reply);
     }
 
     /* Entries of target regions, or of variables that devices have. */
@@ -277,7 +310,7 @@ class Server {
         return false;
     }
 
-    llvm::Module *make_code(const Result &result, llvm::SmallString<0> &code)
+    llvm::Module *make_code(const Result &result, std::string &code)
     {
         settle_symbols(session, last, result);
         if (session.device && !wanted)
@@ -294,8 +327,7 @@ class Server {
             module->setSourceFileName("value"); /* and no number of an input */
         if (!session.device)
             leave_rare_code(*module, last.number);
-        llvm::raw_svector_ostream stream(code);
-        llvm::WriteBitcodeToFile(*module, stream);
+        code = bitcode_of(*module);
         return module;
     }
 
@@ -309,17 +341,12 @@ class Server {
         if (!session.device || asked)
             return;
         asked = true;
-        if (!read_request(head, host) || head.kind != OMPJIT__REPL_HOST)
+        if (!read_request(head, host) || head.kind == OMPJIT__REPL_DROP)
             _exit(NOT_GOOD);
+        answers = head.kind == OMPJIT__REPL_AGAIN_ONLY;
         wanted = !host.empty();
-        if (!wanted)
-            return;
-        int file = memfd_create("host", 0);
-        if (file < 0 ||
-            write(file, host.data(), host.size()) != (ssize_t)host.size())
+        if (wanted && !take_host_half(session, host))
             _exit(LOST);
-        session.compiler.getLangOpts().OMPHostIRFile =
-            "/proc/self/fd/" + std::to_string(file);
     }
 
     /* Names are found in the middle of the parser's work, which is not gone on
@@ -356,7 +383,7 @@ class Server {
 
     /* The input is a part of the session from now on. The device half goes on
      * without one that is not for devices. */
-    void keep()
+    void keep(const std::map<unsigned, Earlier> &lacking)
     {
         Result result;
         if (!good)
@@ -367,7 +394,7 @@ class Server {
             generator->generate(last.number);
             generator->next(last.number + 1);
         }
-        keep_device_variables(session);
+        note_lacking(lacking);
         session.files[last.number] = session.report.reading;
         session.includes.clear();
         for (clang::DeclGroupRef group : session.recorder.groups)
@@ -380,16 +407,36 @@ class Server {
         session.recorder.begin();
     }
 
-    void replay(Input input)
+    /* The input and those whose code was made again. */
+    void note_lacking(const std::map<unsigned, Earlier> &lacking)
     {
-        last = std::move(input);
+        std::map<unsigned, Earlier> &all = session.earlier;
+        const auto own = lacking.find(last.number);
+        if (own != lacking.end())
+            all[last.number] = remember(session, own->second.host);
+        keep_device_variables(session);
+        if (own != lacking.end())
+            all[last.number].variables_end = session.device_variables.size();
+        for (const auto &[number, earlier] : lacking) {
+            const auto at = all.find(number);
+            if (at != all.end())
+                at->second.lacks = earlier.lacks;
+            if (at != all.end() && earlier.lacks.empty())
+                all.erase(at);
+        }
+    }
+
+    void replay(const std::string &bytes)
+    {
+        ompjit__reader r = {bytes.data(), bytes.size(), false};
+        last = read_input_request(&r);
         good = in_child([this] {
             Result result;
             session.report.on_end = [] { _exit(NOT_GOOD); };
             read(result);
             _exit(session.report.bad ? NOT_GOOD : GOOD);
         });
-        keep();
+        keep(read_lacking(r));
     }
 };
 

@@ -3,6 +3,7 @@
  * The files of this room as one translation unit: reading clang's headers takes
  * ten times as long as compiling one of the files.
  */
+#include "frontend/repl/again.cc"
 #include "frontend/repl/assigned.cc"
 #include "frontend/repl/body.cc"
 #include "frontend/repl/complete.cc"

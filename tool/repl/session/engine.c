@@ -218,6 +218,65 @@ static void *find_in_unit(void *owner, const char *name)
     return address;
 }
 
+/* ------------------------------------------------------------------ lacking */
+
+static struct unit *find_unit(const engine *e, unsigned number)
+{
+    for (size_t i = 0; i < e->nunits; i++)
+        if (e->units[i]->in.number == number)
+            return e->units[i];
+    return NULL;
+}
+
+static void swap(ompjit__buf *a, ompjit__buf *b)
+{
+    const ompjit__buf was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* Code for devices of earlier inputs that has functions of this one takes the
+ * place of theirs, or leaves it again where the input fails. Code that has run
+ * stays. */
+static void exchange_remade(struct unit *u)
+{
+    for (size_t i = 0; i < u->answer.nremade; i++) {
+        struct remade *remade = &u->answer.remade[i];
+        struct unit *of = find_unit(u->e, remade->number);
+        if (!of || of->linked)
+            continue;
+        swap(&of->answer.device, &remade->code);
+        swap(&of->answer.lacks, &remade->lacks);
+        ompjit_module_destroy(of->mod);
+        of->mod = NULL;
+    }
+}
+
+/* Is there code that a later input may have to complete? */
+static bool is_lacking(const engine *e)
+{
+    for (size_t i = 0; i < e->nunits; i++)
+        if (!e->units[i]->linked && e->units[i]->answer.lacks.size)
+            return true;
+    return false;
+}
+
+/* The list for the front end: the input itself, where its code lacks functions,
+ * and those whose code it has completed. */
+static void list_lacking(const struct unit *u, ompjit__buf *list)
+{
+    const struct answer *a = &u->answer;
+    const bool own = a->lacks.size && !u->linked;
+    ompjit__pack_number(list, own + a->nremade);
+    if (own)
+        front_add_lacking(list, u->in.number, &a->lacks, &a->host);
+    for (size_t i = 0; i < a->nremade; i++) {
+        const struct unit *of = find_unit(u->e, a->remade[i].number);
+        front_add_lacking(list, a->remade[i].number,
+                          of ? &of->answer.lacks : &a->remade[i].lacks, NULL);
+    }
+}
+
 /* The names that the input has. Inline functions, and what no code is made of,
  * have no symbol, which is seen when somebody asks. */
 static bool add_names(struct unit *u)
@@ -252,6 +311,7 @@ void engine_forget(engine *e, ompjit_module *mod)
 static void drop_unit(struct unit *u)
 {
     symbols_drop(u->e->symbols, u->in.number);
+    exchange_remade(u);
     if (u->linked)
         engine_forget(u->e, u->mod);
     else
@@ -421,9 +481,12 @@ static bool keep(struct unit *u)
     struct unit **more = realloc(e->units, (e->nunits + 1) * sizeof *more);
     if (!more)
         return false;
+    ompjit__buf lacking = {0};
     e->units = more;
     e->units[e->nunits++] = u;
-    front_keep(e->front);
+    list_lacking(u, &lacking);
+    front_keep(e->front, &lacking);
+    ompjit__buf_free(&lacking);
     return true;
 }
 
@@ -431,8 +494,12 @@ static bool keep(struct unit *u)
 static ompjit_status replay(engine *e, ompjit_error *err)
 {
     ompjit_status status = front_restart(e->front, err);
-    for (size_t i = 0; !status && i < e->nunits; i++)
-        front_replay(e->front, &e->units[i]->in);
+    for (size_t i = 0; !status && i < e->nunits; i++) {
+        ompjit__buf lacking = {0};
+        list_lacking(e->units[i], &lacking);
+        front_replay(e->front, &e->units[i]->in, &lacking);
+        ompjit__buf_free(&lacking);
+    }
     return status;
 }
 
@@ -468,6 +535,7 @@ static bool try(struct unit *u, struct outcome *out)
         outcome_fail(out, &u->in, &err);
         return false;
     }
+    front_set_lacking(e->front, is_lacking(e));
     if ((front_is_gone(e->front) && replay(e, &err)) ||
         front_try(e->front, &u->in, OMPJIT__REPL_CODE, e->colours, &u->answer,
                   &err)) {
@@ -496,6 +564,7 @@ static void execute(struct unit *u, struct outcome *out)
         unit_free(u);
         return;
     }
+    exchange_remade(u);
     ompjit_status status = add_names(u)
                                ? run_unit(u, &err)
                                : ompjit__no_memory(&err, OMPJIT_STAGE_API);

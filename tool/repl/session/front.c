@@ -49,6 +49,7 @@ struct front {
     ompjit_context *ctx;
     struct half halves[HALVES];
     unsigned limit_ms;
+    bool lacking;     /* front_set_lacking */
     unsigned cancels; /* of the context, when the request began */
     atomic_bool interrupted;
 };
@@ -391,6 +392,19 @@ static ompjit_status unreadable(ompjit_error *err)
                         "the front end's answer cannot be read");
 }
 
+void front_set_lacking(front *f, bool lacking)
+{
+    f->lacking = lacking;
+}
+
+void front_add_lacking(ompjit__buf *list, unsigned number,
+                       const ompjit__buf *lacks, const ompjit__buf *host)
+{
+    ompjit__pack_number(list, number);
+    ompjit__pack_bytes(list, lacks->data, lacks->size);
+    ompjit__pack_bytes(list, host ? host->data : NULL, host ? host->size : 0);
+}
+
 /* Text that is only looked at goes to the host half alone. */
 static void ask_both(front *f, const struct input *in,
                      enum ompjit__repl_mode mode, bool colours)
@@ -439,11 +453,14 @@ static ompjit_status try_device(front *f, struct answer *out,
                                 ompjit_error *err)
 {
     struct half *device = &f->halves[DEVICE];
-    if (!out->entries) {
+    if (!out->entries && !f->lacking) {
         tell_device(f, OMPJIT__REPL_HOST);
         return OMPJIT_OK;
     }
-    ask(device, OMPJIT__REPL_HOST, &out->host);
+    if (out->entries)
+        ask(device, OMPJIT__REPL_HOST, &out->host);
+    else
+        tell_device(f, OMPJIT__REPL_AGAIN_ONLY);
     ompjit_status status = wait_for(f, device, err);
     if (!status)
         status = check(device, err);
@@ -471,13 +488,14 @@ ompjit_status front_try(front *f, struct input *in,
     return status;
 }
 
-void front_keep(front *f)
+void front_keep(front *f, const ompjit__buf *lacking)
 {
     const ompjit__buf nothing = {0};
     ompjit__held held;
     ompjit__hold(&held, SIGPIPE);
     for (int i = 0; i < HALVES; i++) {
-        ask(&f->halves[i], OMPJIT__REPL_KEEP, &nothing);
+        ask(&f->halves[i], OMPJIT__REPL_KEEP,
+            i == DEVICE ? lacking : &nothing);
         push(&f->halves[i]);
     }
     ompjit__release(&held);
@@ -491,13 +509,16 @@ ompjit_status front_restart(front *f, ompjit_error *err)
     return start(f, err);
 }
 
-void front_replay(front *f, const struct input *in)
+void front_replay(front *f, const struct input *in,
+                  const ompjit__buf *lacking)
 {
     ompjit__buf bytes = {0};
     ompjit__held held;
     pack_input(in, OMPJIT__REPL_CODE, false, &bytes);
     ompjit__hold(&held, SIGPIPE);
     for (int i = 0; i < HALVES; i++) {
+        if (i == DEVICE)
+            ompjit__buf_add(&bytes, lacking->data, lacking->size);
         ask(&f->halves[i], OMPJIT__REPL_REPLAY, &bytes);
         push(&f->halves[i]);
     }

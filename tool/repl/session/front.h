@@ -86,6 +86,13 @@ struct completion {
     char *name, *detail;
 };
 
+/* An earlier input's code for devices, with functions that it lacked. */
+struct remade {
+    unsigned number;
+    ompjit__buf lacks; /* it still lacks these */
+    ompjit__buf code;
+};
+
 /* An answer; arrays are empty where the verdict has none. */
 struct answer {
     enum ompjit__repl_verdict verdict;
@@ -110,6 +117,10 @@ struct answer {
     bool constructs;  /* code runs when it is loaded                         */
     bool runs_once;   /* none of its instructions runs a second time         */
     ompjit__buf host, device; /* bitcode; device: where there are entries    */
+    ompjit__buf lacks;        /* functions that the device's code lacks; empty:
+                               * none (core/repl.h)                          */
+    struct remade *remade;
+    size_t nremade;
 };
 
 void answer_free(struct answer *a);
@@ -117,7 +128,7 @@ void messages_free(struct message *messages, size_t n);
 /* Reads one half's reply; what it asks for is put into the input. False: no
  * memory, or the bytes are damaged. */
 bool answer_read(struct answer *a, const ompjit__buf *reply, struct input *in);
-/* The rest of the device half's reply: its bitcode alone. */
+/* The rest of the device half's reply: bitcode, and what code lacks. */
 bool answer_add_device(struct answer *a, const ompjit__buf *reply);
 
 /* ------------------------------------------------------------ the processes */
@@ -136,12 +147,20 @@ void front_free(front *f);
 ompjit_status front_try(front *f, struct input *in,
                         enum ompjit__repl_mode mode, bool colours,
                         struct answer *out, ompjit_error *err);
+/* Code of earlier inputs lacks functions: what defines some is asked for that code
+ * once more. */
+void front_set_lacking(front *f, bool lacking);
+/* Appends to a list for the front end, which begins with a number: an input whose
+ * device code lacks functions. `host`: NULL where it has that input already. */
+void front_add_lacking(ompjit__buf *list, unsigned number,
+                       const ompjit__buf *lacks, const ompjit__buf *host);
 /* The input that was tried last, and was good, belongs to the session. */
-void front_keep(front *f);
+void front_keep(front *f, const ompjit__buf *lacking);
 /* Begins anew, with no input. */
 ompjit_status front_restart(front *f, ompjit_error *err);
 /* Has an input read that is known to be good, as a part of the session. */
-void front_replay(front *f, const struct input *in);
+void front_replay(front *f, const struct input *in,
+                  const ompjit__buf *lacking);
 /* Why the device half does not know all inputs: texts of clang's; NULL: it
  * does. */
 const char *front_unfit(const front *f);

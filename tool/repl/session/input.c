@@ -94,6 +94,12 @@ void answer_free(struct answer *a)
     free_value(&a->value);
     ompjit__buf_free(&a->host);
     ompjit__buf_free(&a->device);
+    ompjit__buf_free(&a->lacks);
+    for (size_t i = 0; i < a->nremade; i++) {
+        ompjit__buf_free(&a->remade[i].lacks);
+        ompjit__buf_free(&a->remade[i].code);
+    }
+    free(a->remade);
     *a = (struct answer){0};
 }
 
@@ -218,6 +224,20 @@ static void read_good(struct answer *a, ompjit__reader *r)
     ompjit__read_buf(r, &a->host);
 }
 
+/* The device half's. */
+static void read_lacking(struct answer *a, ompjit__reader *r)
+{
+    ompjit__read_buf(r, &a->lacks);
+    size_t n = ompjit__read_count(r);
+    a->remade = array(r, n, sizeof *a->remade);
+    for (; a->remade && !r->bad && a->nremade < n; a->nremade++) {
+        struct remade *each = &a->remade[a->nremade];
+        each->number = read_unsigned(r);
+        ompjit__read_buf(r, &each->lacks);
+        ompjit__read_buf(r, &each->code);
+    }
+}
+
 static void read_completions(struct answer *a, ompjit__reader *r)
 {
     size_t n = ompjit__read_count(r);
@@ -230,22 +250,28 @@ static void read_completions(struct answer *a, ompjit__reader *r)
     }
 }
 
+static bool read_answer(struct answer *a, ompjit__reader *r, struct input *in)
+{
+    *a = (struct answer){0};
+    a->verdict = (enum ompjit__repl_verdict)read_unsigned(r);
+    a->text = ompjit__read_string(r);
+    read_messages(a, r);
+    if (a->verdict == OMPJIT__REPL_AGAIN)
+        read_found(in, r);
+    else if (a->verdict == OMPJIT__REPL_GOOD)
+        read_good(a, r);
+    else if (a->verdict == OMPJIT__REPL_NAMES)
+        read_completions(a, r);
+    return !r->bad;
+}
+
 bool answer_read(struct answer *a, const ompjit__buf *reply, struct input *in)
 {
     ompjit__reader r = {reply->data, reply->size, false};
-    *a = (struct answer){0};
-    a->verdict = (enum ompjit__repl_verdict)read_unsigned(&r);
-    a->text = ompjit__read_string(&r);
-    read_messages(a, &r);
-    if (a->verdict == OMPJIT__REPL_AGAIN)
-        read_found(in, &r);
-    else if (a->verdict == OMPJIT__REPL_GOOD)
-        read_good(a, &r);
-    else if (a->verdict == OMPJIT__REPL_NAMES)
-        read_completions(a, &r);
-    if (r.bad)
+    const bool good = read_answer(a, &r, in);
+    if (!good)
         answer_free(a);
-    return !r.bad;
+    return good;
 }
 
 /* A device half that is not good takes the place of the host's answer, of which
@@ -254,13 +280,23 @@ bool answer_add_device(struct answer *a, const ompjit__buf *reply)
 {
     struct answer other;
     struct input unused = {0};
-    bool good = answer_read(&other, reply, &unused);
+    ompjit__reader r = {reply->data, reply->size, false};
+    read_answer(&other, &r, &unused);
     input_free(&unused);
-    if (!good)
+    if (!r.bad && other.verdict == OMPJIT__REPL_GOOD)
+        read_lacking(&other, &r);
+    if (r.bad) {
+        answer_free(&other);
         return false;
+    }
     if (other.verdict == OMPJIT__REPL_GOOD) {
         a->device = other.host;
-        other.host = (ompjit__buf){0};
+        a->lacks = other.lacks;
+        a->remade = other.remade;
+        a->nremade = other.nremade;
+        other.host = other.lacks = (ompjit__buf){0};
+        other.remade = NULL;
+        other.nremade = 0;
         answer_free(&other);
     } else {
         answer_free(a);
