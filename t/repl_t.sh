@@ -327,6 +327,9 @@ if [ -e "${PTXI:-/nonexistent}" ]; then
 else
     skip "  and on a GPU" "no PTX interpreter"
 fi
+prints "kernels find functions of the C++ library" '#include <iostream>
+#pragma omp target
+std::cout << "yes" << std::endl;' 'yes' --device host --lang c++ -w
 breaks "a variable that no device has" 'int plain;
 #pragma omp begin declare target
 int f(void) { return plain; }

@@ -29,6 +29,7 @@
 #include "frontend/flang/flang.h"
 #include "hosthalf/program_code.h"
 #include "loader/elf.h"
+#include "loader/libraries.h"
 #include "loader/stubs.h"
 
 /* Tells thread-local destructors whether their code is still mapped. It
@@ -176,23 +177,6 @@ static void *find_openmp(ompjit__hostjit *h, const char *name)
     return dlsym(omp->handle, name);
 }
 
-/* The libraries that compiled programs are linked with and this process may
- * lack. */
-static void *find_library(const char *name)
-{
-    static const char *const libraries[] = {"libm.so.6", "libgcc_s.so.1",
-                                            "libstdc++.so.6"};
-    for (size_t i = 0; i < OMPJIT__COUNT(libraries); i++) {
-        void *handle = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
-        void *address = handle ? dlsym(handle, name) : NULL;
-        if (address)
-            return address; /* and the library stays */
-        if (handle)
-            dlclose(handle);
-    }
-    return NULL;
-}
-
 /* Of Fortran, behind all others: a process that has flang's runtime library
  * uses its own. A failure is told once, by add_cause. */
 static void *find_fortran(ompjit__hostjit *h, const char *name)
@@ -218,7 +202,7 @@ static void *find(void *data, const char *name)
     if (!address)
         address = dlsym(RTLD_DEFAULT, name);
     if (!address)
-        address = find_library(name);
+        address = ompjit__libraries_find(name);
     return address ? address : find_fortran(h, name);
 }
 

@@ -16,6 +16,7 @@
 #include "device/host/host.h"
 #include "frontend/flang/flang.h"
 #include "loader/jit.h"
+#include "loader/libraries.h"
 #include "runtime-bc/host_abi.h"
 
 /* The engine's functions that kernels call; they find it before the process's
@@ -114,10 +115,11 @@ static ompjit_status define_engine(ompjit__check *check, ompjit__jit *jit,
     return OMPJIT_OK;
 }
 
-/* ompjit__jit_find: the process's symbols, and what flang leaves to its runtime
- * library in device code. Without the library these are undefined. An executable
- * that has registered its images means its own variables, which with requires
- * unified_shared_memory have no copies in device code. */
+/* ompjit__jit_find: the process's symbols, those of the libraries of C++ and C,
+ * and what flang leaves to its runtime library in device code. Without the
+ * library these are undefined. An executable that has registered its images means
+ * its own variables, which with requires unified_shared_memory have no copies in
+ * device code. */
 static void *find_symbol(void *data, const char *name)
 {
     ompjit_context *ctx = data;
@@ -126,6 +128,8 @@ static void *find_symbol(void *data, const char *name)
     if (!address && atomic_load_explicit(&ctx->serves_executable,
                                          memory_order_relaxed))
         address = ompjit__executable_symbol(name);
+    if (!address)
+        address = ompjit__libraries_find(name);
     return address || !ompjit__flang_runtime_has(name)
                ? address
                : ompjit__flang_runtime(ctx, name, &err);
