@@ -74,6 +74,8 @@ is "$("$ompjit" repl -include stddef.h -include beside.h \
 #pragma omp target map(n)
 n += beside();' -e 'n' 2>&1)" '(size_t) 11
 (size_t) 22' "files of -include are there from the first input on"
+breaks "an array that a null pointer leads to" 'int (*p)[4] = 0;
+*p' '^inputs.c:2: error: access to unmapped memory'
 prints "a name of an inner scope does not outlive it" 'int x = 7;
 for (int x = 0; x < 3; x++)
     ;

@@ -411,20 +411,22 @@ static show_how how_of(struct ways *ways)
                       .data = ways};
 }
 
-/* The object that the value is, which later inputs know by input_N_is. */
-static void *value_address(struct unit *u)
+/* The object that the value is, which later inputs know by input_N_is. It may be
+ * what a null pointer leads to. False: there is no value. */
+static bool value_address(struct unit *u, void **address)
 {
     const struct value *v = &u->answer.value;
     char *symbol = ompjit__format("input_%u_is", u->in.number);
-    void *address = NULL;
+    *address = NULL;
     if (v->form == OMPJIT__REPL_DIRECT || v->form == OMPJIT__REPL_POINTER)
-        ompjit__hostjit_symbol(u->mod->hostjit, v->symbol, &address, NULL);
-    if (address && v->form == OMPJIT__REPL_POINTER)
-        memcpy(&address, address, sizeof address);
-    if (address && symbol)
-        symbols_add(u->e->symbols, symbol, address, u->in.number);
+        ompjit__hostjit_symbol(u->mod->hostjit, v->symbol, address, NULL);
+    const bool some = *address;
+    if (some && v->form == OMPJIT__REPL_POINTER)
+        memcpy(address, *address, sizeof *address);
+    if (*address && symbol)
+        symbols_add(u->e->symbols, symbol, *address, u->in.number);
     free(symbol);
-    return address;
+    return some;
 }
 
 /* Called by guard_run: an array may end behind its memory. */
@@ -456,8 +458,8 @@ static ompjit_status take_value(struct unit *u, struct outcome *out,
                                 ompjit_error *err)
 {
     engine *e = u->e;
-    struct showing s = {.u = u, .address = value_address(u)};
-    if (!s.address)
+    struct showing s = {.u = u};
+    if (!value_address(u, &s.address))
         return OMPJIT_OK;
     s.ways.symbols = e->symbols;
     if (u->answer.value.object)
