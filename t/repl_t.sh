@@ -74,6 +74,22 @@ is "$("$ompjit" repl -include stddef.h -include beside.h \
 #pragma omp target map(n)
 n += beside();' -e 'n' 2>&1)" '(size_t) 11
 (size_t) 22' "files of -include are there from the first input on"
+prints "statements may return, which ends their input" '#include <stdio.h>
+if (1) return 0;
+for (int i = 0; i < 3; i++) { if (i == 1) return 7; puts("yes"); } puts("no");
+return;
+3' 'yes
+(int) 3'
+prints "  in C++, too" '#include <cstdio>
+if (1) { puts("yes"); return 0; } puts("no");
+auto f = [](int n) { return n + 1; }; int y = f(1);
+y' 'yes
+(int) 2' --lang c++
+breaks "  but not before a declaration" 'int x = 1;
+if (x) return 0; int y = 2;' "^inputs.c:2:8: error: .return. ends the input"
+breaks "  or a value" 'if (1) return 0; 5' "^inputs.c:1:8: error: .return. ends"
+breaks "a function that returns nothing may not return a value" \
+    'void f(void) { return 1; }' "^inputs.c:1:16: error: void function 'f'"
 breaks "an array that a null pointer leads to" 'int (*p)[4] = 0;
 *p' '^inputs.c:2: error: access to unmapped memory'
 prints "a name of an inner scope does not outlive it" 'int x = 7;

@@ -8,16 +8,17 @@
  *                                  -> BEGUN, REPLY | LOST
  *   HOST    bitcode of the host's half, for the device's process while it works
  *           on an input; none: it need make no code, and does not answer
- *   AGAIN_ONLY  instead of HOST without bitcode: it answers, since code of earlier
- *           inputs lacks functions
+ *   AGAIN_ONLY  instead of HOST without bitcode: it answers, since code of
+ *           earlier inputs lacks functions
  *   DROP    instead of that: the host's half is not good
- *   KEEP    lacking              the last input belongs to the session now, if it
- *                                was good; no answer
- *   REPLAY  as INPUT, lacking    it belongs to the session at once; no answer
+ *   KEEP    lacking: the last input belongs to the session now, if it was good;
+ *           no answer
+ *   REPLAY  as INPUT, lacking: it belongs to the session at once; no answer
  *
  * Lacking: inputs whose device code was made with the last input, and lacks, or
- * lacked, functions: how many there are; of each number, functions (bytes: a number
- * of symbols, and these; none: empty), and of the last input its host half's bitcode.
+ * lacked, functions: how many there are; of each number, functions (bytes: a
+ * number of symbols, and these; none: empty), and of the last input its host
+ * half's bitcode.
  *
  * A request is a head and its bytes (base/pack.h). An answer comes in pieces of
  * OMPJIT__REPL_PIECE bytes at most, head included: a process that is killed

@@ -112,8 +112,8 @@ static void let_threads_sleep(void)
 }
 
 /* Inputs run on the main thread, whose stack the kernel lets grow up to the
- * limit at the time. The usual limit, 8 MB, is too small for programs with large
- * local arrays. */
+ * limit at the time. The usual limit, 8 MB, is too small for programs with
+ * large local arrays. */
 static void raise_stack(void)
 {
     enum { STACK = 64 << 20 };

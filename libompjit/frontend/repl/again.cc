@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * In the device half: inputs whose code lacks functions that are declared, but
- * not defined. Modules of devices are not linked with each other. So when a later
- * input defines such a function, the code of the earlier one is made again, of
- * what the recorder had of it, and then has the function.
+ * not defined. Modules of devices are not linked with each other. So when a
+ * later input defines such a function, the code of the earlier one is made
+ * again, of what the recorder had of it, and then has the function.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -78,7 +78,8 @@ static bool defines(Session &session, const std::set<std::string> &symbols)
     return found;
 }
 
-/* With the session's state of that input: only its own variables are defined. */
+/* With the session's state of that input: only its own variables are defined.
+ */
 static void make(Session &session, unsigned number, const Earlier &earlier,
                  std::vector<Remade> &out)
 {

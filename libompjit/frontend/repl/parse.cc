@@ -141,6 +141,7 @@ class Reader {
     const Input &input;
     Result &result;
     Body body;
+    const clang::Stmt *leaves = nullptr; /* the first return in the body */
 
     const clang::Token &token() { return parser.getCurToken(); }
 
@@ -234,10 +235,15 @@ class Reader {
     {
         if (!body.active())
             body.begin();
+        session.report.returned = false;
         clang::StmtResult done = parse_statement(parser, body.list());
+        if (session.report.returned)
+            forget_error();
         if (!done.isUsable())
             return;
         clang::Stmt *statement = done.get();
+        if (!leaves)
+            leaves = find_return(statement);
         auto *expression = llvm::dyn_cast<clang::Expr>(statement);
         const bool last = token().is(tok::annot_repl_input_end) &&
                           token().getAnnotationValue() == statement;
@@ -250,10 +256,37 @@ class Reader {
     /* The expression has no semicolon behind it. */
     void take_value(clang::Expr *expression)
     {
+        refuse_return();
         if (input.mode == OMPJIT__REPL_LOOK)
             look_at_value(expression, result.value);
         else
             keep_value(session, input, expression, body, result.value);
+    }
+
+    static const clang::Stmt *find_return(const clang::Stmt *statement)
+    {
+        if (!statement ||
+            llvm::isa<clang::LambdaExpr, clang::BlockExpr>(statement))
+            return nullptr;
+        if (llvm::isa<clang::ReturnStmt>(statement))
+            return statement;
+        for (const clang::Stmt *child : statement->children())
+            if (const clang::Stmt *found = find_return(child))
+                return found;
+        return nullptr;
+    }
+
+    /* It ends one of the functions that the input is. */
+    void refuse_return()
+    {
+        clang::DiagnosticsEngine &says = session.compiler.getDiagnostics();
+        if (leaves)
+            says.Report(leaves->getBeginLoc(),
+                        says.getCustomDiagID(
+                            clang::DiagnosticsEngine::Error,
+                            "'return' ends the input: no declaration and no "
+                            "value may follow"));
+        leaves = nullptr;
     }
 
     /* One declaration, as in a file; the errors that C has initializers for
@@ -262,6 +295,7 @@ class Reader {
     {
         clang::Parser::DeclGroupPtrTy group;
         auto imports = clang::Sema::ModuleImportState::NotACXX20Module;
+        refuse_return();
         end_body();
         session.report.not_constant = false;
         parser.ParseTopLevelDecl(group, imports);
@@ -270,10 +304,17 @@ class Reader {
         session.recorder.HandleTopLevelDecl(group.get());
         if (!session.report.not_constant)
             return OMPJIT__REPL_DECLARATION;
-        if (!session.report.bad)
-            session.compiler.getDiagnostics().Reset(true);
+        forget_error();
         return assign(session, group.get(), body) ? OMPJIT__REPL_ASSIGNED
                                                   : OMPJIT__REPL_DECLARATION;
+    }
+
+    /* clang makes no code after an error, not after one that does not count
+     * either. */
+    void forget_error()
+    {
+        if (!session.report.bad)
+            session.compiler.getDiagnostics().Reset(true);
     }
 
     void end_body()

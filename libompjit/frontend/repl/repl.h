@@ -110,6 +110,7 @@ class Report : public clang::DiagnosticConsumer {
     bool at_end = false; /* the first error is that the text ends too early */
     bool bad = false;    /* there are errors that count */
     bool not_constant = false; /* an initializer of C was no constant */
+    bool returned = false;     /* statements return a value           */
     std::set<Place> conflicts; /* earlier declarations in the way */
     unsigned left = 0; /* errors without a declaration in the way */
     clang::FileID reading; /* the input's text */

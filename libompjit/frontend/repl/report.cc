@@ -3,8 +3,9 @@
  * clang's messages about an input: as text, as clang prints it, and as a list.
  * Some of it is not for the user: an initializer that is no constant of C's,
  * which becomes an assignment, a value at the end of an input that nobody uses,
- * and that a macro of an earlier input is defined once more. Errors that an
- * earlier input's declaration is in the way are counted apart.
+ * that a macro of an earlier input is defined once more, and that statements
+ * return a value. Errors that an earlier input's declaration is in the way are
+ * counted apart.
  */
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Basic/DiagnosticLex.h>
@@ -86,7 +87,7 @@ void Report::begin(bool colours)
     text.clear();
     messages.clear();
     conflicts.clear();
-    at_end = bad = not_constant = open = drops = false;
+    at_end = bad = not_constant = returned = open = drops = false;
     left = 0;
     compiler.getDiagnosticOpts().ShowColors = colours;
     compiler.getDiagnostics().Reset(true);
@@ -103,6 +104,14 @@ bool Report::redefines(const clang::Diagnostic &info) const
     return macro && place_of(macro->getDefinitionLoc(), place);
 }
 
+/* Do an input's own statements return it? */
+static bool is_of_statements(const clang::Diagnostic &info)
+{
+    auto *decl = reinterpret_cast<clang::NamedDecl *>(info.getRawArg(0));
+    return info.getArgKind(0) == DiagnosticsEngine::ak_nameddecl &&
+           decl->isImplicit() && llvm::isa<clang::FunctionDecl>(decl);
+}
+
 /* Is it not for the user? */
 bool Report::is_dropped(const clang::Diagnostic &info)
 {
@@ -117,6 +126,11 @@ bool Report::is_dropped(const clang::Diagnostic &info)
         return is_at_end();
     case clang::diag::ext_pp_macro_redef:
         return redefines(info);
+    case clang::diag::ext_return_has_expr:
+        if (!is_of_statements(info))
+            return false;
+        returned = true;
+        return true;
     default:
         return false;
     }

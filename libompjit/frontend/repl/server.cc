@@ -121,7 +121,8 @@ std::map<unsigned, Earlier> read_lacking(ompjit__reader r)
         Earlier &earlier = lacking[(unsigned)ompjit__read_number(&r)];
         size_t size;
         const void *symbols = ompjit__read_bytes(&r, &size);
-        ompjit__reader names = {static_cast<const char *>(symbols), size, false};
+        ompjit__reader names = {static_cast<const char *>(symbols), size,
+                                false};
         for (size_t i = ompjit__read_count(&names); i; i--)
             earlier.lacks.insert(read_string(&names));
         const void *host = ompjit__read_bytes(&r, &size);

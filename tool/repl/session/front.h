@@ -147,11 +147,12 @@ void front_free(front *f);
 ompjit_status front_try(front *f, struct input *in,
                         enum ompjit__repl_mode mode, bool colours,
                         struct answer *out, ompjit_error *err);
-/* Code of earlier inputs lacks functions: what defines some is asked for that code
- * once more. */
+/* Code of earlier inputs lacks functions: the device half is asked whether an
+ * input defines some. */
 void front_set_lacking(front *f, bool lacking);
-/* Appends to a list for the front end, which begins with a number: an input whose
- * device code lacks functions. `host`: NULL where it has that input already. */
+/* Appends to a list for the front end, which begins with a number: an input
+ * whose device code lacks functions. `host`: NULL where it has that input
+ * already. */
 void front_add_lacking(ompjit__buf *list, unsigned number,
                        const ompjit__buf *lacks, const ompjit__buf *host);
 /* The input that was tried last, and was good, belongs to the session. */
