@@ -212,7 +212,11 @@ expect='   1   3   5   2   4   6   1   1   2   2   3   3
  F T F F <ab> <ab> <cd> <cd> <ef> <ef> <ef> <ab> <  >
  1 2.0 1 2.0 1 2.0 3 4.0 3 4.0 3 4.0'
 prints_everywhere "arrays arranged anew, and matrix products" transform.f90
-expect=' T T T T T T T T'
+expect='  29.0  14.0   1.0  35.0   8.0  15.0
+   1.0   2.0   4.0   3.0   1.0   2.0
+ 3F800000 40000000 72616570 6C707061   1   2   2   1   2   4   2   1 111 quinc fig   apple'
+prints_everywhere "components of components, and classes" derived.f90
+expect=' T T T T T T T T T T'
 prints_everywhere "random numbers and clocks" random.f90
 expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345

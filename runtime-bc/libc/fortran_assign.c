@@ -57,11 +57,12 @@ static void assign_element(const struct descriptor *to, char *at,
         __builtin_memset(at + from->element, ' ', to->element - from->element);
         return;
     }
+    const struct elements one = {type, at, 1, 0, place->file, place->line};
     if (type)
-        destroy_element(type, at, place->file, place->line);
+        ompjit_fortran_destroy(&one);
     copy_element(at, value, to->element);
     if (type)
-        duplicate_element(type, at, place->file, place->line);
+        ompjit_fortran_duplicate(&one);
 }
 
 /* Between arrays that do not overlap, and have their memory. */
@@ -71,14 +72,16 @@ static void assign_elements(const struct descriptor *to,
 {
     struct place p, q;
     const struct derived *type = type_of(to);
-    if (type && !type->is_assigned_by_components)
-        fail_at(place->file, place->line,
-                "a GPU does not call the assignments of components' types");
+    struct elements one = {type, NULL, 1, 0, place->file, place->line};
+    const bool is_checked = type && !type->is_assigned_by_components;
     if (from->rank && count_of(to) != count_of(from))
         fail_at(place->file, place->line,
                 "an assignment of another number of elements");
     begin(&q, from);
     for (begin(&p, to); p.at; next(&p, to)) {
+        one.at = q.at;
+        if (is_checked)
+            ompjit_fortran_check_assignment(&one);
         assign_element(to, p.at, from, q.at, place);
         next_or_same(&q, from);
     }
@@ -93,10 +96,25 @@ static void set_bounds(struct dimension *dim, int64_t lower, int64_t upper)
 static void destroy(const struct descriptor *a, const struct from *place)
 {
     struct place p;
-    const struct derived *type = owner_type(a);
-    if (type)
-        for (begin(&p, a); p.at; next(&p, a))
-            destroy_element(type, p.at, place->file, place->line);
+    struct elements one = {owner_type(a), NULL, 1, 0, place->file, place->line};
+    for (begin(&p, a); one.type && p.at; next(&p, a)) {
+        one.at = p.at;
+        ompjit_fortran_destroy(&one);
+    }
+}
+
+/* First values of components; `type` is the elements' one. */
+static void initialize(const struct descriptor *a, const struct derived *type,
+                       const struct from *place)
+{
+    struct place p;
+    struct elements one = {type, NULL, 1, 0, place->file, place->line};
+    if (!type || type->is_not_initialized)
+        return;
+    for (begin(&p, a); p.at; next(&p, a)) {
+        one.at = p.at;
+        ompjit_fortran_initialize(&one);
+    }
 }
 
 static void deallocate(struct descriptor *a, const struct from *place)
@@ -120,6 +138,15 @@ static bool has_other_shape(const struct descriptor *to,
     for (int i = 0; from->rank && i < to->rank; i++)
         other |= to->dims[i].extent != from->dims[i].extent;
     return other;
+}
+
+/* Gives an object without memory the dynamic type of another one. */
+static void take_type(struct descriptor *a, const struct descriptor *from)
+{
+    a->element = from->element;
+    a->type = from->type;
+    if (a->extra & HAS_TYPE)
+        *(const void **)&a->dims[a->rank] = type_of(from);
 }
 
 /* Gives an allocatable variable memory for what it is to have. */
@@ -178,6 +205,26 @@ EXPORT void _FortranAAssign(struct descriptor *to,
     assign(to, from, true, false, &place);
 }
 
+/* To a class: the variable has the other one's type then. */
+EXPORT void _FortranAAssignPolymorphic(struct descriptor *to,
+                                       const struct descriptor *from,
+                                       const char *file, int line)
+{
+    const struct from place = {file, line};
+    if (to->attribute == IS_ALLOCATABLE &&
+        (to->type != from->type || type_of(to) != type_of(from))) {
+        struct descriptor old;
+        __builtin_memcpy(&old, to, size_in_bytes(to));
+        to->base = NULL;
+        take_type(to, from);
+        assign(to, from, true, false, &place);
+        if (old.base)
+            deallocate(&old, &place);
+        return;
+    }
+    assign(to, from, true, false, &place);
+}
+
 EXPORT void _FortranAAssignTemporary(struct descriptor *to,
                                      const struct descriptor *from,
                                      const char *file, int line)
@@ -223,6 +270,13 @@ EXPORT void _FortranADestroy(const struct descriptor *a)
     destroy(a, &place);
 }
 
+EXPORT void _FortranAInitialize(const struct descriptor *a, const char *file,
+                                int line)
+{
+    const struct from place = {file, line};
+    initialize(a, type_of(a), &place);
+}
+
 /* ------------------------------------------------ allocatables and pointers */
 
 /* The numbers that ISO_Fortran_binding.h gives STAT=. */
@@ -258,12 +312,8 @@ static int told(int stat, const struct outcome *o)
 static int allocate(struct descriptor *a, const struct descriptor *source,
                     const struct outcome *o)
 {
-    const struct derived *type = type_of(a);
     if (a->attribute == IS_ALLOCATABLE && a->base)
         return told(IS_NOT_NULL, o);
-    if (!source && type && !type->is_not_initialized)
-        fail_at(o->place.file, o->place.line,
-                "a GPU does not give components their first values");
     char *memory = memory_for(a);
     if (!memory)
         return told(NO_MEMORY, o);
@@ -271,6 +321,8 @@ static int allocate(struct descriptor *a, const struct descriptor *source,
     if (source) {
         clear(a);
         assign(a, source, false, false, &o->place);
+    } else {
+        initialize(a, type_of(a), &o->place);
     }
     return 0;
 }
@@ -283,8 +335,8 @@ static int release(struct descriptor *a, const struct outcome *o)
     return 0;
 }
 
-/* Allocatables and pointers do the same, but that the ALLOCATE of an allocatable
- * that is allocated changes nothing. */
+/* Allocatables and pointers do the same, but that the ALLOCATE of an
+ * allocatable that is allocated changes nothing. */
 #define OBJECTS(name, async)                                                   \
     EXPORT void _FortranA##name##SetBounds(struct descriptor *a, int dim,      \
                                            int64_t lower, int64_t upper)       \
@@ -297,7 +349,7 @@ static int release(struct descriptor *a, const struct outcome *o)
     {                                                                          \
         if (a->attribute == IS_ALLOCATABLE && a->base)                         \
             return;                                                            \
-        a->element = mold->element;                                            \
+        take_type(a, mold);                                                    \
         for (int i = 0; i < rank; i++)                                         \
             a->dims[i] = mold->dims[i];                                        \
     }                                                                          \

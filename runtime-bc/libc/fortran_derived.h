@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * flang's tables of derived types, and copies and ends of the allocatable
- * components that their elements have. A component of a derived type that
- * has allocatable components itself fails: a function that called itself would
- * give each kernel a stack of unknown size.
+ * flang's tables of derived types, and what is done by them with the components
+ * of elements, however deep these lie.
  */
 #ifndef OMPJIT_RT_FORTRAN_DERIVED_H
 #define OMPJIT_RT_FORTRAN_DERIVED_H
@@ -14,23 +12,29 @@
  * dimension 24 more, a type behind them 16. */
 enum { SCALAR = 24, VECTOR = 48, MATRIX = 72, TYPED = 16 };
 
+/* A descriptor of a table's lines. */
+struct lines {
+    const void *base;
+    size_t element;
+    char header[8];
+    struct dimension dim;
+    char type[TYPED];
+};
+
 struct derived {
-    char bindings[VECTOR + TYPED], name[SCALAR];
+    struct lines bindings;
+    char name[SCALAR];
     int64_t bytes;
     char uninstantiated[SCALAR + TYPED];
     char kind_parameters[VECTOR], length_kinds[VECTOR];
-    const struct component *components;
-    size_t component_bytes;
-    char components_header[8];
-    struct dimension components_dim;
-    char components_type[TYPED];
-    char procedures[VECTOR + TYPED], special[VECTOR + TYPED];
+    struct lines components;
+    struct lines procedures, special;
     int32_t special_set;
     int8_t has_parent, is_not_initialized, is_not_destroyed, is_not_finalized,
         is_assigned_by_components;
 };
 
-enum { GENRE_DATA = 1, GENRE_POINTER, GENRE_ALLOCATABLE };
+enum { GENRE_DATA = 1, GENRE_POINTER, GENRE_ALLOCATABLE, GENRE_AUTOMATIC };
 enum {
     CATEGORY_INTEGER,
     CATEGORY_UNSIGNED,
@@ -41,22 +45,50 @@ enum {
     CATEGORY_DERIVED,
 };
 
+struct value {
+    int8_t genre; /* VALUE_EXPLICIT: a constant */
+    int64_t value;
+};
+enum { VALUE_EXPLICIT = 2 };
+
 struct component {
     char name[SCALAR];
     uint8_t genre, category, kind, rank;
     int64_t offset;
-    struct {
-        int8_t genre; /* 2: a constant */
-        int64_t value;
-    } length;
+    struct value length;
     const struct derived *type;
     char type_rest[SCALAR + TYPED - 8], lengths[VECTOR + TYPED];
-    char bounds[MATRIX + TYPED];
+    const struct value *bounds; /* two of each dimension */
+    char bounds_rest[MATRIX + TYPED - 8];
     const void *initial;
+};
+
+/* A procedure pointer among the components. */
+struct procedure {
+    char name[SCALAR];
+    int64_t offset;
+    void (*initial)(void);
 };
 
 _Static_assert(sizeof(struct derived) == 440, "as flang has it");
 _Static_assert(sizeof(struct component) == 256, "as flang has it");
+_Static_assert(sizeof(struct procedure) == 40, "as flang has it");
+
+INLINE const struct component *components_of(const struct derived *type)
+{
+    return type->components.base;
+}
+
+INLINE int64_t components_in(const struct derived *type)
+{
+    return type->components.base ? type->components.dim.extent : 0;
+}
+
+/* The type that it extends; NULL: none. */
+INLINE const struct derived *parent_of(const struct derived *type)
+{
+    return type->has_parent ? components_of(type)->type : NULL;
+}
 
 /* The type of elements that own memory; NULL: a copy of their bytes is one. */
 INLINE const struct derived *owner_type(const struct descriptor *a)
@@ -65,52 +97,27 @@ INLINE const struct derived *owner_type(const struct descriptor *a)
     return type && !type->is_not_destroyed ? type : NULL;
 }
 
-INLINE bool owns_memory(const struct component *c)
-{
-    return c->category == CATEGORY_DERIVED && c->type &&
-           !c->type->is_not_destroyed;
-}
+/* Each with n elements of `bytes` in a row.
+ * Destroy: gives their allocatable components back.
+ * Duplicate: gives copies of the bytes of others components of their own.
+ * Initialize: gives components their first values.
+ * Check: fails where the type of a component has an assignment of its own,
+ * which a GPU does not call. */
+struct elements {
+    const struct derived *type;
+    char *at;
+    int64_t n, bytes;
+    const char *file; /* for messages */
+    int line;
+};
+void ompjit_fortran_destroy(const struct elements *e);
+void ompjit_fortran_duplicate(const struct elements *e);
+void ompjit_fortran_initialize(const struct elements *e);
+void ompjit_fortran_check_assignment(const struct elements *e);
 
-/* The allocatable component c of an element; NULL: it is none. */
-INLINE struct descriptor *allocatable_of(const struct component *c, char *at,
-                                         const char *file, int line)
-{
-    if (c->genre != GENRE_POINTER && owns_memory(c))
-        fail_at(file, line, "a GPU has no copies of allocatable components "
-                            "within components");
-    return c->genre == GENRE_ALLOCATABLE ? (struct descriptor *)(at + c->offset)
-                                         : NULL;
-}
-
-/* Gives an element's allocatable components back. */
-INLINE void destroy_element(const struct derived *type, char *at,
-                            const char *file, int line)
-{
-    if (!type->is_not_finalized)
-        fail_at(file, line, "a GPU does not finalize objects");
-    for (int64_t i = 0; i < type->components_dim.extent; i++) {
-        struct descriptor *a =
-            allocatable_of(&type->components[i], at, file, line);
-        if (a) {
-            free(a->base);
-            a->base = NULL;
-        }
-    }
-}
-
-/* Gives an element that is a copy of another one's bytes memory of its own. */
-INLINE void duplicate_element(const struct derived *type, char *at,
-                              const char *file, int line)
-{
-    for (int64_t i = 0; i < type->components_dim.extent; i++) {
-        struct descriptor *a =
-            allocatable_of(&type->components[i], at, file, line);
-        const char *from = a ? a->base : NULL;
-        if (!from)
-            continue;
-        allocate_result(a, file, line);
-        __builtin_memcpy(a->base, from, (size_t)count_of(a) * a->element);
-    }
-}
+/* The code of a component's type, and the bytes of one element; 0 where its
+ * length is not known. */
+int ompjit_fortran_type_code(const struct component *c);
+size_t ompjit_fortran_element_bytes(const struct component *c);
 
 #endif

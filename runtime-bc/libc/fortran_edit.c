@@ -19,7 +19,8 @@ static int at_least_zero(int n)
 static NOINLINE void wrong(struct statement *s, const struct edit *e,
                            const char *type)
 {
-    static const char begin[] = "Data edit descriptor 'x' may not be used with ";
+    static const char begin[] = "Data edit descriptor 'x' may not be used "
+                                "with ";
     enum { LETTER = 22 };
     size_t n = 0;
     for (; n < sizeof begin - 1; n++)

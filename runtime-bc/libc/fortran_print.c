@@ -163,7 +163,8 @@ static bool begin_item(struct statement *s, struct edit *e)
     return true;
 }
 
-static NOINLINE bool put_integer_item(struct statement *s, int64_t x, size_t size)
+static NOINLINE bool put_integer_item(struct statement *s, int64_t x,
+                                      size_t size)
 {
     struct edit e;
     if (begin_item(s, &e))
@@ -179,7 +180,8 @@ static NOINLINE bool put_logical_item(struct statement *s, bool x)
     return !s->status;
 }
 
-static NOINLINE bool put_text_item(struct statement *s, const char *text, size_t n)
+static NOINLINE bool put_text_item(struct statement *s, const char *text,
+                                   size_t n)
 {
     struct edit e;
     if (begin_item(s, &e)) {
@@ -193,7 +195,7 @@ static NOINLINE bool put_text_item(struct statement *s, const char *text, size_t
 
 /* variation: of a list-directed item */
 static NOINLINE bool put_real_item(struct statement *s, double x, bool single,
-                          char variation)
+                                   char variation)
 {
     struct edit e;
     if (begin_item(s, &e)) {
@@ -205,7 +207,7 @@ static NOINLINE bool put_real_item(struct statement *s, double x, bool single,
 }
 
 static NOINLINE bool put_complex_item(struct statement *s, double re, double im,
-                             bool single)
+                                      bool single)
 {
     return put_real_item(s, re, single, REAL_PART) &&
            put_real_item(s, im, single, IMAGINARY);
@@ -248,8 +250,8 @@ OUTPUT_INTEGER(64)
 OUTPUT_REAL(32, float, true)
 OUTPUT_REAL(64, double, false)
 
-static NOINLINE bool put_element(struct statement *s, const struct descriptor *a,
-                        const char *at)
+static NOINLINE bool put_element(struct statement *s,
+                                 const struct descriptor *a, const char *at)
 {
     const float *f = (const float *)at;
     const double *d = (const double *)at;
@@ -322,7 +324,7 @@ static struct statement *begin_internal(char *to, size_t length,
 
 /* The descriptor may be gone when the statement ends. */
 static NOINLINE struct statement *begin_array(const struct descriptor *a,
-                                     const char *file, int line)
+                                              const char *file, int line)
 {
     struct statement *s = begin_internal(a->base, a->element, file, line);
     s->unit.rank = a->rank;
@@ -332,8 +334,9 @@ static NOINLINE struct statement *begin_array(const struct descriptor *a,
 }
 
 /* The format is `text`, or the elements of an array one after the other. */
-static NOINLINE struct statement *with_format(struct statement *s, const char *text,
-                                     size_t n, const struct descriptor *array)
+static NOINLINE struct statement *with_format(struct statement *s,
+                                              const char *text, size_t n,
+                                              const struct descriptor *array)
 {
     if (!text && array) {
         struct place p;
@@ -347,6 +350,15 @@ static NOINLINE struct statement *with_format(struct statement *s, const char *t
     }
     s->format.text = text;
     s->format.n = (int)n;
+    return s;
+}
+
+/* Each statement has written its text when it ends. */
+EXPORT struct statement *_FortranAioBeginFlush(int unit, const char *file,
+                                               int line)
+{
+    struct statement *s = begin_statement(file, line);
+    s->stay = true;
     return s;
 }
 

@@ -24,7 +24,7 @@ static void put_real(char *at, size_t size, double x)
         *(double *)at = x;
 }
 
-enum kind { INTEGERS, REALS, COMPLEXES, LOGICALS };
+enum kind { INTEGERS, REALS, COMPLEXES, LOGICALS, TEXTS };
 
 static enum kind kind_of(const struct descriptor *a, const char *file, int line)
 {
@@ -41,9 +41,13 @@ static enum kind kind_of(const struct descriptor *a, const char *file, int line)
     case TYPE_LOGICAL2:
     case TYPE_LOGICAL4:
     case TYPE_LOGICAL8: return LOGICALS;
+    case TYPE_CHARACTER: return TEXTS;
     default: fail_at(file, line, "a GPU has no such function of this type");
     }
 }
+
+#define compare_texts _FortranACharacterCompareScalar1
+int compare_texts(const char *x, const char *y, size_t nx, size_t ny);
 
 /* -------------------------------------------------------------- their lines */
 
@@ -202,6 +206,23 @@ static void reduce_complexes(enum op op, const struct line *l, char *to)
     put_real(to + half, half, im);
 }
 
+/* The first one of those that are largest, or least. */
+static void reduce_texts(enum op op, const struct line *l, char *to)
+{
+    const size_t size = l->a->element;
+    const char *best = NULL;
+    struct place p, m;
+    for (EACH(l, p, m)) {
+        const int order = best ? compare_texts(p.at, best, size, size) : 0;
+        if (!best || (op == MAXVAL ? order > 0 : order < 0))
+            best = p.at;
+    }
+    if (best)
+        __builtin_memcpy(to, best, size);
+    else
+        __builtin_memset(to, op == MAXVAL ? 0 : 0xff, size);
+}
+
 /* ------------------------------------------------------------- in all lines */
 
 /* A result that has the array's shape but for a dimension. */
@@ -235,6 +256,8 @@ static void reduce_lines(enum op op, struct descriptor *result,
             put_real(to, a->element, reduce_reals(op, &l));
         else if (kind == COMPLEXES && op <= PRODUCT)
             reduce_complexes(op, &l, to);
+        else if (kind == TEXTS && (op == MAXVAL || op == MINVAL))
+            reduce_texts(op, &l, to);
         else
             fail_at(file, line, "a GPU has no such function of this type");
         if (l.p.at)
@@ -277,10 +300,24 @@ static void reduce_lines(enum op op, struct descriptor *result,
         reduce_complexes(op, &l, result);                                      \
     }
 
+#define TEXT_SCALAR(name, op)                                                  \
+    EXPORT void _FortranA##name##Character(                                    \
+        struct descriptor *result, const struct descriptor *a,                 \
+        const char *file, int line, const struct descriptor *mask)             \
+    {                                                                          \
+        struct line l;                                                         \
+        establish(result, TYPE_CHARACTER, a->element, 0);                      \
+        allocate_result(result, file, line);                                   \
+        start_line(&l, a, mask, -1);                                           \
+        reduce_texts(op, &l, result->base);                                    \
+    }
+
 NUMBER_SCALARS(Sum, SUM)
 NUMBER_SCALARS(Product, PRODUCT)
 NUMBER_SCALARS(Maxval, MAXVAL)
 NUMBER_SCALARS(Minval, MINVAL)
+TEXT_SCALAR(Maxval, MAXVAL)
+TEXT_SCALAR(Minval, MINVAL)
 COMPLEX_SCALAR(SumComplex4, SUM)
 COMPLEX_SCALAR(SumComplex8, SUM)
 COMPLEX_SCALAR(ProductComplex4, PRODUCT)
@@ -413,6 +450,8 @@ static double part_of(const char *at, size_t size, enum kind kind, bool second)
 
 static bool is_equal(const char *at, size_t size, const struct search *s)
 {
+    if (s->kind == TEXTS)
+        return !compare_texts(at, s->target, size, s->target_size);
     if (s->kind == LOGICALS)
         return is_true(at, size) == is_true(s->target, s->target_size);
     if (s->kind == INTEGERS && s->target_kind == INTEGERS)
@@ -431,6 +470,8 @@ static bool is_found(const char *at, const char *before, size_t size,
         return is_equal(at, size, s) && (s->back || !before);
     if (!before)
         return true;
+    if (s->kind == TEXTS)
+        return is_better_integer(compare_texts(at, before, size, size), 0, s);
     return s->kind == INTEGERS
                ? is_better_integer(integer_at(at, size),
                                    integer_at(before, size), s)
@@ -498,6 +539,7 @@ static void find_in_lines(struct descriptor *result, const struct descriptor *a,
     LOCATION(name##Integer8, op)                                               \
     LOCATION(name##Real4, op)                                                  \
     LOCATION(name##Real8, op)                                                  \
+    LOCATION(name##Character, op)                                              \
     EXPORT void _FortranA##name##Dim(                                          \
         struct descriptor *result, const struct descriptor *a, int kind,       \
         int dim, const char *file, int line, const struct descriptor *mask,    \

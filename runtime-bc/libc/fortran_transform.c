@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Functions of flang's runtime library that arrange elements anew, for a GPU:
- * RESHAPE, SPREAD, TRANSPOSE, PACK, UNPACK, CSHIFT, EOSHIFT, and MATMUL.
+ * RESHAPE, SPREAD, TRANSPOSE, PACK, UNPACK, CSHIFT, EOSHIFT, and MATMUL; and
+ * TRANSFER.
  */
 #include "fortran_derived.h"
 
@@ -384,5 +385,49 @@ MATMUL(Logical4Logical4, int32_t, int32_t, int32_t, int32_t, TYPE_LOGICAL4,
 
 COMPLEX_MATMUL(Complex4Complex4, float, TYPE_COMPLEX4)
 COMPLEX_MATMUL(Complex8Complex8, double, TYPE_COMPLEX8)
+
+/* ----------------------------------------------------------------- TRANSFER */
+
+/* size: how many elements an array has; -1: as many as the source's bytes need,
+ * or a scalar where the mold is one. */
+static void transfer(struct descriptor *result, const struct descriptor *from,
+                     const struct descriptor *mold, int64_t size,
+                     const char *file, int line)
+{
+    const int64_t bytes = count_of(from) * (int64_t)from->element;
+    const int64_t element = (int64_t)mold->element;
+    struct place p;
+    establish_from(result, mold, size >= 0 || mold->rank, file, line);
+    if (result->rank)
+        result->dims[0].extent = size >= 0 ? size
+                                 : element ? (bytes + element - 1) / element
+                                           : 0;
+    allocate_result(result, file, line);
+    char *to = result->base;
+    int64_t room = count_of(result) * element;
+    for (begin(&p, from); p.at && room > 0; next(&p, from)) {
+        const int64_t n =
+            room < (int64_t)from->element ? room : (int64_t)from->element;
+        __builtin_memcpy(to, p.at, (size_t)n);
+        to += n;
+        room -= n;
+    }
+}
+
+EXPORT void _FortranATransfer(struct descriptor *result,
+                              const struct descriptor *from,
+                              const struct descriptor *mold, const char *file,
+                              int line)
+{
+    transfer(result, from, mold, -1, file, line);
+}
+
+EXPORT void _FortranATransferSize(struct descriptor *result,
+                                  const struct descriptor *from,
+                                  const struct descriptor *mold,
+                                  const char *file, int line, int64_t size)
+{
+    transfer(result, from, mold, size > 0 ? size : 0, file, line);
+}
 
 #endif
