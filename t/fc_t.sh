@@ -108,6 +108,9 @@ end
 END
 succeeds "  with directives" "$fc" -fopenmp not_finite.f90 -o not_finite
 runs "  the program" "7 T" ./not_finite
+succeeds "complex results" "$fc" -fopenmp "$from/complex.f90" -o complex
+succeeds "  the program" env OMPJIT_DEVICE=host ./complex
+like "$out" '^ *6.000 *8.000 *0.500 *1.500 *4.000 *0.000$' "  its last line"
 # The host half may be the slower one.
 cat >slow <<END
 #!/bin/sh

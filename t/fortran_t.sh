@@ -121,6 +121,24 @@ else
         --threads=32 "$intrinsics"
 fi
 
+expect='   -0.088    0.016      0.011    0.010     -1.024   -5.632      0.125    0.000
+    1.000    2.000     15.000   -8.000     -0.031    0.172     16.000    0.000
+   -0.223    0.101     -5.726    3.537      0.000    0.003      0.367    1.966
+   -1.000    1.000      1.000    4.000      0.750   -0.500      1.000    2.000
+    1.000    2.000     15.000   -8.000     -0.031    0.172     16.000    0.000
+   -0.208   -0.144      9.875    0.375      0.049   -0.187      1.020   -0.735
+    6.000    8.000      0.500    1.500      4.000    0.000'
+complex=$from/complex.f90
+prints "functions with complex results" -q --device=host "$complex"
+if [ -z "$PTXI" ]; then
+    skip "  as PTX" "PTXI names no emulated libcuda.so.1"
+elif ! has_libdevice; then
+    skip "  as PTX" "no libdevice"
+else
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
+        --threads=32 "$complex"
+fi
+
 # Those of its library that a GPU has, too.
 succeeds "parts of numbers, and norms" timeout 120 "$ompjit" run -q \
     --device=host "$from/parts.f90"

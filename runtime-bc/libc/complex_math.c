@@ -278,3 +278,54 @@ TAKES_APART float _Complex cpowf(float _Complex z, float _Complex w)
 {
     return rounded(powerf(__real__ z, __imag__ z, __real__ w, __imag__ w));
 }
+
+/* ------------------------------------------------------------ Fortran's ** */
+
+/* What frontend/flang/complex_results.c has kernels call. */
+TAKES_APART float _Complex ompjit_fortran_power4(float x, float y, float a,
+                                                 float b)
+{
+    return rounded(powerf(x, y, a, b));
+}
+TAKES_APART double _Complex ompjit_fortran_power8(double x, double y, double a,
+                                                  double b)
+{
+    return power(x, y, a, b);
+}
+
+/* Powers of powers of two are multiplied. The inverse does not overflow where
+ * its parts do not. */
+#define INTEGER_POWER(name, t)                                                 \
+    EXPORT NOINLINE t _Complex name(t x, t y, int64_t n)                       \
+    {                                                                          \
+        uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;                 \
+        t re = 1, im = 0;                                                      \
+        t _Complex z;                                                          \
+        for (;;) {                                                             \
+            if (rest & 1) {                                                    \
+                const t product = re * x - im * y;                             \
+                im = re * y + im * x;                                          \
+                re = product;                                                  \
+            }                                                                  \
+            if (!(rest >>= 1))                                                 \
+                break;                                                         \
+            const t square = x * x - y * y;                                    \
+            y = 2 * x * y;                                                     \
+            x = square;                                                        \
+        }                                                                      \
+        if (n < 0 && __builtin_fabs(re) >= __builtin_fabs(im)) {               \
+            const t ratio = im / re, norm = re + im * ratio;                   \
+            re = 1 / norm;                                                     \
+            im = (0 - ratio) / norm;                                           \
+        } else if (n < 0) {                                                    \
+            const t ratio = re / im, norm = im + re * ratio;                   \
+            re = ratio / norm;                                                 \
+            im = -1 / norm;                                                    \
+        }                                                                      \
+        __real__ z = re;                                                       \
+        __imag__ z = im;                                                       \
+        return z;                                                              \
+    }
+
+INTEGER_POWER(ompjit_fortran_integer_power4, float)
+INTEGER_POWER(ompjit_fortran_integer_power8, double)

@@ -63,7 +63,7 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
     if (f->verbose)
         words_show(words);
     int status = steps_run_for_text(&f->steps, words, &text);
-    f->lacks_type = status && ompjit__flang_lacks_type(&text);
+    f->lacks_type = status && ompjit__flang_needs_hlfir(&text);
     for (char *line = text.data; line && *line && !f->lacks_type;) {
         size_t n = strcspn(line, "\n");
         n += line[n] != 0;

@@ -272,8 +272,8 @@ static ompjit_status compile_halves(struct run *run, ompjit_error *err)
     struct ompjit__pair pair;
     ompjit_status status = exchange(run, run->command, false, &pair, err);
     if (!status && !run->device.complete &&
-        ompjit__flang_lacks_type(&run->device.diag) &&
-        !ompjit__flang_lacks_type(&run->host.diag))
+        ompjit__flang_needs_hlfir(&run->device.diag) &&
+        !ompjit__flang_needs_hlfir(&run->host.diag))
         status = by_hlfir(run, &pair, err);
     if (!status && !(run->host.complete && run->device.complete))
         status = verdict(run, err);

@@ -6,6 +6,7 @@
  *   find_flang.c      which flang, and its files
  *   flang_command.c   the two command lines
  *   hlfir.c           device halves by way of HLFIR; the loops of a source
+ *   complex_results.c functions with complex results in them
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
  *   flang.c           one compile, by the cache or in a pair of processes
@@ -58,8 +59,9 @@ ompjit_status ompjit__flang_command(const ompjit__flang *flang,
 
 /* ---------------------------------------------------------------- hlfir.c */
 
-/* Has flang refused a type that it has for x86-64, and not for a GPU? */
-bool ompjit__flang_lacks_type(const ompjit__buf *diag);
+/* Has flang refused a type that it has for x86-64, and not for a GPU, or a
+ * function with a complex result? */
+bool ompjit__flang_needs_hlfir(const ompjit__buf *diag);
 /* A device half's command, changed so that it writes HLFIR for the host's
  * triple; and so that it reads HLFIR. Words are appended to *out, which the
  * caller frees. */
@@ -78,6 +80,11 @@ bool ompjit__hlfir_reduces(const ompjit__buf *hlfir);
 /* Appends the text as HLFIR for a GPU. False: it is not as flang 22 writes it.
  */
 bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out);
+
+/* ------------------------------------------------------ complex_results.c */
+
+/* Appends the HLFIR with tuples as complex results. */
+void ompjit__hlfir_complex(const ompjit__buf *hlfir, ompjit__buf *out);
 
 /* ------------------------------------------------------- fortran_inputs.c */
 

@@ -4,7 +4,8 @@
  * own module ieee_arithmetic names it, and so each source that uses the module,
  * or has such a variable on the host. HLFIR is the same for both targets but
  * for two attributes of its module that count. So flang reads the source for
- * the host's CPU, and makes the GPU's code of the HLFIR.
+ * the host's CPU, and makes the GPU's code of the HLFIR. Functions with complex
+ * results, which it refuses too, have become others there (complex_results.c).
  *
  * And the loops of a source, for a clause that flang gets wrong on a device: a
  * macro may have made it, which the text of the source does not show.
@@ -13,11 +14,15 @@
 
 #include "frontend/flang/flang.h"
 
-bool ompjit__flang_lacks_type(const ompjit__buf *diag)
+static bool has(const ompjit__buf *text, const char *words)
 {
-    static const char words[] = "is not an enabled type for this target";
-    return diag->size && memmem(diag->data, diag->size, words,
-                                sizeof words - 1);
+    return text->size && memmem(text->data, text->size, words, strlen(words));
+}
+
+bool ompjit__flang_needs_hlfir(const ompjit__buf *diag)
+{
+    return has(diag, "is not an enabled type for this target") ||
+           has(diag, "handle complex return types");
 }
 
 /* A word in place of another one, behind a third where that is not NULL. */
@@ -125,7 +130,7 @@ static bool replace(const char **at, const char *end, const char *name,
 }
 
 /* Attributes are in the order of the alphabet. */
-bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out)
+static bool retarget(const ompjit__buf *hlfir, ompjit__buf *out)
 {
     const char *at = hlfir->data, *end = at + hlfir->size;
     const char *line = module_line(hlfir);
@@ -139,4 +144,14 @@ bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out)
         return false;
     ompjit__buf_add(out, line, (size_t)(end - line));
     return true;
+}
+
+bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out)
+{
+    ompjit__buf tuples = {0};
+    ompjit__hlfir_complex(hlfir, &tuples);
+    bool good = retarget(&tuples, out);
+    out->failed |= tuples.failed;
+    ompjit__buf_free(&tuples);
+    return good;
 }
