@@ -294,6 +294,10 @@ x
           1.50**************
  1.50 -250.00E+08
     7   1.500
+-1000000000000000000000000  -0000999999999999999999999993 FFFFFFFFFFFF2C3DE43133125F000000
+ 4 5 xyz 2.5 4 5 xyz 4 5 xyz 2.5 4 5 xyz -1000000000000000000000000
+  4  5xyz  2.5 4 5xyz
+  4  5xyz  2.5 4 5xyz
 on   one line
    7  |Excessive output to fixed-size|abc  x     7 7 | 1002 0 1004
   7   |Data edit descriptor '\''F'\'' may n| 1005

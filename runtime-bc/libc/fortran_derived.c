@@ -59,8 +59,7 @@ static bool is_allocatable(const struct component *c)
     return c->genre == GENRE_ALLOCATABLE || c->genre == GENRE_AUTOMATIC;
 }
 
-/* How many elements a component has that is no descriptor. */
-static int64_t elements_in(const struct component *c)
+EXPORT NOINLINE int64_t elements_in(const struct component *c)
 {
     int64_t n = 1;
     for (int i = 0; i < c->rank; i++) {

@@ -115,6 +115,10 @@ void ompjit_fortran_duplicate(const struct elements *e);
 void ompjit_fortran_initialize(const struct elements *e);
 void ompjit_fortran_check_assignment(const struct elements *e);
 
+/* How many elements a component has that is no descriptor. */
+int64_t ompjit_fortran_elements_in(const struct component *c);
+#define elements_in ompjit_fortran_elements_in
+
 /* The code of a component's type, and the bytes of one element; 0 where its
  * length is not known. */
 int ompjit_fortran_type_code(const struct component *c);

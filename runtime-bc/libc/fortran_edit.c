@@ -67,11 +67,12 @@ static void end_number(struct statement *s, const struct edit *e)
 /* ---------------------------------------------------- integers and logicals */
 
 /* Digits of base 2**shift, at least as many as the descriptor says, or one. */
-static void edit_bits(struct statement *s, const struct edit *e, uint64_t x,
+static void edit_bits(struct statement *s, const struct edit *e, uint_wide x,
                       int shift)
 {
+    enum { WIDE_BITS = 128 };
     int n = 0;
-    while (shift * n < 64 && x >> (shift * n))
+    while (shift * n < WIDE_BITS && x >> (shift * n))
         n++;
     int least = e->digits == NONE ? 1 : e->digits;
     int zeros = at_least_zero(least - n);
@@ -81,13 +82,15 @@ static void edit_bits(struct statement *s, const struct edit *e, uint64_t x,
     repeat(s, ' ', blank);
     repeat(s, '0', zeros);
     while (n-- > 0) {
-        const unsigned d = x >> (shift * n) & ((1u << shift) - 1);
+        const unsigned d =
+            (unsigned)(x >> (shift * n)) & ((1u << shift) - 1);
         repeat(s, (char)(d < 10 ? '0' + d : 'A' + (d - 10)), 1);
     }
 }
 
 /* B, O and Z, of any item. False: it is another one. */
-static bool edit_as_bits(struct statement *s, const struct edit *e, uint64_t x)
+static bool edit_as_bits(struct statement *s, const struct edit *e,
+                         uint_wide x)
 {
     switch (e->letter) {
     case 'B': edit_bits(s, e, x, 1); return true;
@@ -97,15 +100,29 @@ static bool edit_as_bits(struct statement *s, const struct edit *e, uint64_t x)
     }
 }
 
-static void put_integer_field(struct statement *s, const struct edit *e,
-                              int64_t x)
+enum { INTEGER_DIGITS = 39 }; /* of 128 bits */
+
+/* Of x, the last one first; parts of 18 digits are numbers of 64 bits. */
+static int integer_digits(char digits[INTEGER_DIGITS], uint_wide x)
 {
-    enum { DIGITS = 20 };
-    char digits[DIGITS];
+    enum { PART_DIGITS = 18 };
+    const uint64_t part = 1000000000000000000;
     int n = 0;
-    for (uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x; rest;
-         rest /= 10)
+    for (; x >> 64; x /= part) {
+        uint64_t rest = (uint64_t)(x % part);
+        for (int i = 0; i < PART_DIGITS; i++, rest /= 10)
+            digits[n++] = (char)('0' + rest % 10);
+    }
+    for (uint64_t rest = (uint64_t)x; rest; rest /= 10)
         digits[n++] = (char)('0' + rest % 10);
+    return n;
+}
+
+static void put_integer_field(struct statement *s, const struct edit *e,
+                              int_wide x)
+{
+    char digits[INTEGER_DIGITS];
+    int n = integer_digits(digits, x < 0 ? 0 - (uint_wide)x : (uint_wide)x);
     const int least = e->letter == 'I' && e->digits != NONE ? e->digits : 1;
     const int zeros = at_least_zero(least - n);
     const bool sign = n + zeros && (x < 0 || s->format.plus);
@@ -121,14 +138,14 @@ static void put_integer_field(struct statement *s, const struct edit *e,
 
 EXPORT NOINLINE void ompjit_fortran_edit_integer(struct statement *s,
                                                  const struct edit *e,
-                                                 int64_t x, size_t size)
+                                                 int_wide x, size_t size)
 {
+    const int unused = 8 * (int)(sizeof x - size); /* bits */
     if (e->letter == LIST || e->letter == 'I' || e->letter == 'G')
         put_integer_field(s, e, x);
     else if (e->letter == 'L')
         ompjit_fortran_edit_logical(s, e, x != 0);
-    else if (!edit_as_bits(s, e, (uint64_t)x << (64 - 8 * size) >>
-                                     (64 - 8 * size)))
+    else if (!edit_as_bits(s, e, (uint_wide)x << unused >> unused))
         wrong(s, e, "an INTEGER data item");
 }
 

@@ -14,6 +14,9 @@
 #include "decimal.h"
 #include "fortran.h"
 
+typedef __int128 int_wide;
+typedef unsigned __int128 uint_wide;
+
 /* flang's values of IOSTAT= */
 enum {
     ERROR_RECORD = 1002,
@@ -91,7 +94,7 @@ void ompjit_fortran_fit(struct statement *s, size_t n);
 bool ompjit_fortran_next_edit(struct statement *s, bool item);
 
 void ompjit_fortran_edit_integer(struct statement *s, const struct edit *e,
-                                 int64_t x, size_t size);
+                                 int_wide x, size_t size);
 void ompjit_fortran_edit_real(struct statement *s, const struct edit *e,
                               double x, bool single);
 void ompjit_fortran_edit_logical(struct statement *s, const struct edit *e,

@@ -4,6 +4,7 @@
  * runtime library writes them: a statement's records are made in memory and go
  * out at its end.
  */
+#include "fortran_derived.h"
 #include "fortran_io.h"
 
 #ifdef __NVPTX__
@@ -163,7 +164,7 @@ static bool begin_item(struct statement *s, struct edit *e)
     return true;
 }
 
-static NOINLINE bool put_integer_item(struct statement *s, int64_t x,
+static NOINLINE bool put_integer_item(struct statement *s, int_wide x,
                                       size_t size)
 {
     struct edit e;
@@ -224,17 +225,17 @@ EXPORT bool _FortranAioOutputLogical(struct statement *s, bool x)
     return put_logical_item(s, x);
 }
 
-#define OUTPUT_INTEGER(bits)                                                   \
-    EXPORT bool _FortranAioOutputInteger##bits(struct statement *s,            \
-                                               int##bits##_t x)                \
+#define OUTPUT_INTEGER(bits, t)                                                \
+    EXPORT bool _FortranAioOutputInteger##bits(struct statement *s, t x)       \
     {                                                                          \
         return put_integer_item(s, x, sizeof x);                               \
     }
 
-OUTPUT_INTEGER(8)
-OUTPUT_INTEGER(16)
-OUTPUT_INTEGER(32)
-OUTPUT_INTEGER(64)
+OUTPUT_INTEGER(8, int8_t)
+OUTPUT_INTEGER(16, int16_t)
+OUTPUT_INTEGER(32, int32_t)
+OUTPUT_INTEGER(64, int64_t)
+OUTPUT_INTEGER(128, int_wide)
 
 #define OUTPUT_REAL(bits, t, single)                                           \
     EXPORT bool _FortranAioOutputReal##bits(struct statement *s, t x)          \
@@ -261,6 +262,8 @@ static NOINLINE bool put_element(struct statement *s,
     case TYPE_INTEGER4:
     case TYPE_INTEGER8:
         return put_integer_item(s, integer_at(at, a->element), a->element);
+    case TYPE_INTEGER16:
+        return put_integer_item(s, *(const int_wide *)at, a->element);
     case TYPE_REAL4: return put_real_item(s, *f, true, 0);
     case TYPE_REAL8: return put_real_item(s, *d, false, 0);
     case TYPE_COMPLEX4: return put_complex_item(s, f[0], f[1], true);
@@ -276,13 +279,76 @@ static NOINLINE bool put_element(struct statement *s,
 }
 
 EXPORT NOINLINE bool _FortranAioOutputDescriptor(struct statement *s,
-                                        const struct descriptor *a)
+                                                 const struct descriptor *a)
 {
     struct place p;
     bool is = true;
     for (begin(&p, a); p.at && is; next(&p, a))
         is = put_element(s, a, p.at);
     return is;
+}
+
+/* --------------------------------------------------------- derived types */
+
+/* An element of which components before `component` are written. */
+struct part {
+    struct part *whole; /* whose component it is */
+    const struct derived *type;
+    char *at;
+    int64_t component, index; /* the next one, and its element */
+};
+
+static struct part *begin_part(struct statement *s, struct part *whole,
+                               const struct derived *type, char *at)
+{
+    enum { WRITE_FORMATTED = 1 << 5 };
+    struct part *p = malloc(sizeof *p);
+    if (!p)
+        fail_at(s->file, s->line, "no memory for PRINT");
+    if (type->special_set & WRITE_FORMATTED)
+        fail_at(s->file, s->line, "a GPU does not call WRITE of a type");
+    *p = (struct part){whole, type, at, 0, 0};
+    return p;
+}
+
+/* The next element of the next component, which is a new part where it is of a
+ * derived type. */
+static struct part *put_part(struct statement *s, struct part *p)
+{
+    const struct component *c = &components_of(p->type)[p->component];
+    struct descriptor a;
+    if (c->genre != GENRE_DATA)
+        fail_at(s->file, s->line, "output of a component without a fixed size");
+    if (p->index == elements_in(c)) {
+        p->component++;
+        p->index = 0;
+        return p;
+    }
+    a.type = (uint8_t)ompjit_fortran_type_code(c);
+    a.element = ompjit_fortran_element_bytes(c);
+    char *at = p->at + c->offset + p->index++ * (int64_t)a.element;
+    if (c->category == CATEGORY_DERIVED)
+        return begin_part(s, p, c->type, at);
+    put_element(s, &a, at);
+    return p;
+}
+
+EXPORT NOINLINE bool _FortranAioOutputDerivedType(struct statement *s,
+                                                  const struct descriptor *a,
+                                                  const void *defined)
+{
+    struct place p;
+    for (begin(&p, a); p.at; next(&p, a))
+        for (struct part *now = begin_part(s, NULL, type_of(a), p.at); now;) {
+            struct part *whole = now->whole;
+            if (now->component < components_in(now->type)) {
+                now = put_part(s, now);
+            } else {
+                free(now);
+                now = whole;
+            }
+        }
+    return !s->status;
 }
 
 /* --------------------------------------------------------------- statements */

@@ -3,6 +3,16 @@
 ! Output by formats, to the standard output and to characters, in a region.
 program formats_in_regions
     implicit none
+    type point
+        integer :: i(2) = [4, 5]
+        character(3) :: name = 'xyz'
+    end type
+    type, extends(point) :: colored
+        real :: b = 2.5
+        type(point) :: other
+    end type
+    type(colored) :: x2(2)
+    integer(16) :: wide = -10_16**24
     character(5) :: s = '.....', t(3) = '-----'
     character(30) :: message
     character(9) :: words(2) = ['(i5,     ', ' f8.3)   ']
@@ -13,7 +23,7 @@ program formats_in_regions
     real :: g(5) = [.1, .09999, 99999., 9999.5, 999.95]
     real :: f(8) = [.5, .05, 1.5, 2.5, -.001, .999, 99.999, -0.]
     complex :: z = (1.5, -2.5e10)
-    !$omp target map(to: n, big, x, y, g, f, z, words, zero, many) &
+    !$omp target map(to: x2, wide, n, big, x, y, g, f, z, words, zero, many) &
     !$omp& map(tofrom: s, t) map(from: message, status)
     print '(i5,a,f8.3,5x,"it''s",1x,''q''''q'',3hxyz,tr2,a,tl2,a,t3,l1)', &
         n, 'abc', x(1), 'xy', 'z', n > 3
@@ -30,6 +40,9 @@ program formats_in_regions
         many(7) * 100, 'abcdef', 'ab', 'xyz'
     print '(2f14.2,/,f5.2,3pe12.4)', z, z
     print words, n, x(1)
+    print '(i0, 1x, i30.28, 1x, z0)', wide, wide + 7, wide
+    print *, x2, wide
+    print '(2i3, a, f5.1, 2i2, a)', x2
     write (*, '(a,3x)', advance='no') 'on'
     write (*, '(a)') 'one line'
     write (s, '(i3,i5)', iostat=status(1), iomsg=message) n, n
