@@ -429,6 +429,7 @@ ompjit_status ompjit__module_from_halves(ompjit_context *ctx,
     if (status)
         return status;
     unit.from_source = true;
+    unit.own_lines = !ompjit__lines_wanted(options);
     return ompjit__module_new(ctx, &unit, options, mod, err);
 }
 
@@ -439,6 +440,7 @@ ompjit_status ompjit__module_from_host(ompjit_context *ctx,
                                        ompjit_module **mod, ompjit_error *err)
 {
     ompjit__unit unit = {.from_source = true,
+                         .own_lines = !ompjit__lines_wanted(options),
                          .name = ompjit__strdup(options->name),
                          .opt_level = options->opt_level
                                           ? options->opt_level - 1u

@@ -13,8 +13,10 @@
 
 #include "base/base.h"
 
+/* Many buffers get all of a long content at once. */
 static bool grow(ompjit__buf *b, size_t more)
 {
+    enum { LEAST = 64, LONG = 4096 };
     if (b->failed || more > SIZE_MAX - b->size - 1) {
         b->failed = true;
         return false;
@@ -22,7 +24,7 @@ static bool grow(ompjit__buf *b, size_t more)
     size_t need = b->size + more + 1;
     if (need <= b->capacity)
         return true;
-    size_t capacity = b->capacity ? b->capacity : 64;
+    size_t capacity = b->capacity ? b->capacity : need < LONG ? LEAST : need;
     while (capacity < need)
         capacity = capacity > SIZE_MAX / 2 ? need : capacity * 2;
     char *data = realloc(b->data, capacity);

@@ -477,8 +477,9 @@ static void run_destructors(ompjit__hostjit *h)
 /* Entries are registered before constructors run, since a constructor may
  * launch target regions. The object's bytes are freed here, linked or not, and
  * kept for ompjit__hostjit_place where the module is one of several: whoever has
- * several runs their constructors. The time of linking counts as LOAD; the
- * compile has told its own stages. */
+ * several runs their constructors, and needs the bitcode no more unless a worker
+ * may ask for the unit again. The time of linking counts as LOAD; the compile has
+ * told its own stages. */
 static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
 {
     h->life = new_life();
@@ -490,6 +491,8 @@ static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
         status = link_object(h, err);
     if (!h->mod->linkage)
         ompjit__buf_free(&h->made.object);
+    else if (!status && !h->mod->unit.device_bc.size)
+        ompjit__buf_free(&h->mod->unit.host_bc);
     if (!status)
         status = register_entries(h, err);
     if (!status && !h->mod->linkage)
@@ -626,6 +629,11 @@ bool ompjit__hostjit_has(const ompjit__hostjit *h, uintptr_t pc)
 
 /* Each function is looked at: the address belongs to the one whose section has
  * it. */
+void ompjit__hostjit_forget_lines(ompjit__hostjit *h)
+{
+    ompjit__buf_free(&h->made.object);
+}
+
 bool ompjit__hostjit_place(ompjit__hostjit *h, uintptr_t pc, ompjit__buf *text)
 {
     const ompjit__buf *object = &h->made.object;

@@ -137,6 +137,9 @@ void ompjit__hostjit_construct(const ompjit__hostjit *jit);
 /* The address of any symbol that others see. NOT_FOUND. */
 ompjit_status ompjit__hostjit_symbol(ompjit__hostjit *jit, const char *name,
                                      void **address, ompjit_error *err);
+/* No code of a module that is one of several runs any more: nobody asks for its
+ * lines. */
+void ompjit__hostjit_forget_lines(ompjit__hostjit *jit);
 /* Is the instruction the half's? In signal handlers, too. False where nobody
  * knows. */
 bool ompjit__hostjit_has(const ompjit__hostjit *jit, uintptr_t pc);

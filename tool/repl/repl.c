@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "frontend/clang/clang.h"
 #include "tool/repl/terminal/colour.h"
 #include "tool/repl/commands.h"
 #include "tool/repl/session/interrupt.h"
@@ -45,18 +46,22 @@ static bool is_cxx(const struct options *o)
 /* OpenMP 5.2, as the examples document of OpenMP is written in. */
 enum { DEFAULT_OPENMP = 52 };
 
-/* Line tables say where session code fails. */
+/* Line tables say where session code fails; debuggers get them where the user has
+ * asked for them. */
 static int make_engine(struct repl *r)
 {
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     ompjit_error err;
     options.name = r->cxx ? "session.cc" : "session.c";
     options.flags = r->o->flags.items;
+    options.nflags = r->given;
+    const bool debugs = ompjit__lines_wanted(&options);
     options.nflags = r->o->flags.n;
     options.openmp_version = r->o->openmp_version;
     options.opt_level = (ompjit_opt_level)r->o->opt_level;
     if (engine_new(r->ctx, &options, &r->e, &err))
         return failed(&err);
+    r->e->debugs = debugs;
     r->e->limit_s = r->o->run_limit;
     r->e->colours = repl_colours(r, STDERR_FILENO);
     r->e->tables = r->o->json;

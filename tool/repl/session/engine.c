@@ -155,9 +155,12 @@ void outcome_fail(struct outcome *out, const struct input *in,
 static ompjit_status make_module(struct unit *u, ompjit_error *err)
 {
     enum { NOT_AT_ALL = 1 }; /* -O0 */
+    static const char *const lines[] = {"-g"};
     const struct answer *a = &u->answer;
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     options.name = u->in.name;
+    options.flags = lines;
+    options.nflags = u->e->debugs;
     options.opt_level =
         a->runs_once && !a->entries ? NOT_AT_ALL : u->e->opt_level;
     if (u->mod)
@@ -350,6 +353,8 @@ static ompjit_status run_limited(struct unit *u, ompjit_error *err)
     const bool good = guard_run(e, run, u, err);
     atomic_store(&e->runs, false);
     interrupt_not_after();
+    if (good && u->answer.runs_once && !u->answer.entries)
+        ompjit__hostjit_forget_lines(u->mod->hostjit);
     if (good)
         return OMPJIT_OK;
     return err->status == OMPJIT_ERR_ABORTED && atomic_load(&e->over_limit)

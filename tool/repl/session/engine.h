@@ -42,6 +42,7 @@ struct engine {
     bool tables;         /* outcomes have rows      */
     atomic_bool runs;    /* session code is running */
     ompjit_opt_level opt_level;
+    bool debugs;         /* the user has asked for line tables */
     ompjit_device **devices; /* of the context                           */
     unsigned ndevices;
     atomic_bool interrupted; /* since engine_forget_interrupt; signal
