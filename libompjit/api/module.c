@@ -66,6 +66,15 @@ ompjit__module_options(const ompjit_module_options *options,
     return o;
 }
 
+static void describe_kernels(ompjit_module *mod)
+{
+    for (unsigned i = 0; i < mod->unit.nkernels; i++) {
+        mod->kernels[i].eligible = ompjit__eligible(&mod->unit.kernels[i]);
+        mod->kernels[i].contents =
+            ompjit__small_structs(&mod->unit.kernels[i]);
+    }
+}
+
 /* The unit becomes the module's; on failure it is freed. */
 ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
                                  const ompjit_module_options *o,
@@ -87,10 +96,9 @@ ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
     for (unsigned i = 0; i < unit->nkernels; i++) {
         kernels[i].mod = mod;
         kernels[i].index = i;
-        kernels[i].eligible = ompjit__eligible(&unit->kernels[i]);
-        kernels[i].contents = ompjit__small_structs(&unit->kernels[i]);
         atomic_flag_clear(&kernels[i].last_lock);
     }
+    describe_kernels(mod);
     *out = mod;
     return OMPJIT_OK;
 }
@@ -462,6 +470,37 @@ ompjit_status ompjit__module_link(ompjit_module *mod,
     mod->linkage = linkage;
     atomic_store(&mod->ctx->hands_out_functions, true);
     return ompjit__hostjit_new(mod, &mod->hostjit, err);
+}
+
+bool ompjit__module_is_built(ompjit_module *mod)
+{
+    pthread_mutex_lock(&mod->variants.lock);
+    const bool built = mod->variants.all || mod->variants.flights;
+    pthread_mutex_unlock(&mod->variants.lock);
+    return built;
+}
+
+/* The host half knows kernels and variables by their order and their names. */
+static bool are_alike(const ompjit__unit *a, const ompjit__unit *b)
+{
+    bool alike = a->nkernels == b->nkernels && a->nglobals == b->nglobals;
+    for (unsigned i = 0; alike && i < a->nkernels; i++)
+        alike = !strcmp(a->kernels[i].symbol, b->kernels[i].symbol);
+    for (unsigned i = 0; alike && i < a->nglobals; i++)
+        alike = !strcmp(a->globals[i].symbol, b->globals[i].symbol);
+    return alike;
+}
+
+bool ompjit__module_exchange(ompjit_module *mod, ompjit_module *other)
+{
+    const ompjit__unit own = mod->unit;
+    if (ompjit__module_is_built(mod) || !are_alike(&own, &other->unit))
+        return false;
+    mod->unit = other->unit;
+    other->unit = own;
+    describe_kernels(mod);
+    describe_kernels(other);
+    return true;
 }
 
 /* The host half goes first, whose destructors may still launch kernels; then

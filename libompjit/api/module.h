@@ -40,6 +40,14 @@ ompjit_status ompjit__module_link(ompjit_module *mod,
                                   const ompjit__linkage *linkage,
                                   ompjit_error *err);
 
+/* Gives a linked module of which no kernel could be built yet the device code
+ * of another one, of the same host half. The other gets its own, which may have
+ * been referred to: it has to live as long. False: both are as they were. No
+ * launch is under way. */
+bool ompjit__module_exchange(ompjit_module *mod, ompjit_module *other);
+/* Is a kernel's image loaded? */
+bool ompjit__module_is_built(ompjit_module *mod);
+
 /* Of code that programs register. image.c */
 extern const ompjit__module_maker ompjit__module_maker_all;
 

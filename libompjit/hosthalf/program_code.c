@@ -476,10 +476,10 @@ static void run_destructors(ompjit__hostjit *h)
 
 /* Entries are registered before constructors run, since a constructor may
  * launch target regions. The object's bytes are freed here, linked or not, and
- * kept for ompjit__hostjit_place where the module is one of several: whoever has
- * several runs their constructors, and needs the bitcode no more unless a worker
- * may ask for the unit again. The time of linking counts as LOAD; the compile has
- * told its own stages. */
+ * kept for ompjit__hostjit_place where the module is one of several: whoever
+ * has several runs their constructors, and needs the bitcode no more unless a
+ * worker may ask for the unit again. The time of linking counts as LOAD; the
+ * compile has told its own stages. */
 static ompjit_status build(ompjit__hostjit *h, ompjit_error *err)
 {
     h->life = new_life();

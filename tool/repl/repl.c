@@ -46,8 +46,8 @@ static bool is_cxx(const struct options *o)
 /* OpenMP 5.2, as the examples document of OpenMP is written in. */
 enum { DEFAULT_OPENMP = 52 };
 
-/* Line tables say where session code fails; debuggers get them where the user has
- * asked for them. */
+/* Line tables say where session code fails; debuggers get them where the user
+ * has asked for them. */
 static int make_engine(struct repl *r)
 {
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;

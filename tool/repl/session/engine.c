@@ -152,7 +152,7 @@ void outcome_fail(struct outcome *out, const struct input *in,
 /* ------------------------------------------------------------------ modules */
 
 /* Code that runs once is not worth being optimized. */
-static ompjit_status make_module(struct unit *u, ompjit_error *err)
+static ompjit_module_options options_of(const struct unit *u)
 {
     enum { NOT_AT_ALL = 1 }; /* -O0 */
     static const char *const lines[] = {"-g"};
@@ -163,6 +163,13 @@ static ompjit_status make_module(struct unit *u, ompjit_error *err)
     options.nflags = u->e->debugs;
     options.opt_level =
         a->runs_once && !a->entries ? NOT_AT_ALL : u->e->opt_level;
+    return options;
+}
+
+static ompjit_status make_module(struct unit *u, ompjit_error *err)
+{
+    const struct answer *a = &u->answer;
+    const ompjit_module_options options = options_of(u);
     if (u->mod)
         return OMPJIT_OK;
     return a->entries ? ompjit__module_from_halves(u->e->ctx, &a->device,
@@ -238,29 +245,50 @@ static void swap(ompjit__buf *a, ompjit__buf *b)
     *b = was;
 }
 
+static void exchange_code(struct unit *of, struct remade *remade)
+{
+    swap(&of->answer.device, &remade->code);
+    swap(&of->answer.lacks, &remade->lacks);
+    ompjit_module_destroy(of->mod);
+    of->mod = NULL;
+}
+
+/* The same where its host code is linked, as long as no kernel could be built. */
+static void exchange_module(struct unit *of, struct remade *remade)
+{
+    const ompjit_module_options options = options_of(of);
+    if (!remade->fresh &&
+        !ompjit__module_from_halves(of->e->ctx, &remade->code,
+                                    &of->mod->unit.host_bc, &options,
+                                    &remade->fresh, NULL))
+        engine_forget(of->e, remade->fresh);
+    if (remade->fresh && ompjit__module_exchange(of->mod, remade->fresh))
+        swap(&of->answer.lacks, &remade->lacks);
+}
+
 /* Code for devices of earlier inputs that has functions of this one takes the
- * place of theirs, or leaves it again where the input fails. Code that has run
- * stays. */
-static void exchange_remade(struct unit *u)
+ * place of theirs, or, `back`, leaves it again where the input fails. */
+static void exchange_remade(struct unit *u, bool back)
 {
     for (size_t i = 0; i < u->answer.nremade; i++) {
         struct remade *remade = &u->answer.remade[i];
         struct unit *of = find_unit(u->e, remade->number);
-        if (!of || of->linked)
-            continue;
-        swap(&of->answer.device, &remade->code);
-        swap(&of->answer.lacks, &remade->lacks);
-        ompjit_module_destroy(of->mod);
-        of->mod = NULL;
+        if (of && !of->linked)
+            exchange_code(of, remade);
+        else if (of && (remade->fresh != NULL) == back)
+            exchange_module(of, remade);
     }
 }
 
 /* Is there code that a later input may have to complete? */
 static bool is_lacking(const engine *e)
 {
-    for (size_t i = 0; i < e->nunits; i++)
-        if (!e->units[i]->linked && e->units[i]->answer.lacks.size)
+    for (size_t i = 0; i < e->nunits; i++) {
+        const struct unit *u = e->units[i];
+        if (u->answer.lacks.size &&
+            !(u->linked && ompjit__module_is_built(u->mod)))
             return true;
+    }
     return false;
 }
 
@@ -269,10 +297,11 @@ static bool is_lacking(const engine *e)
 static void list_lacking(const struct unit *u, ompjit__buf *list)
 {
     const struct answer *a = &u->answer;
-    const bool own = a->lacks.size && !u->linked;
+    const bool own = a->lacks.size;
     ompjit__pack_number(list, own + a->nremade);
     if (own)
-        front_add_lacking(list, u->in.number, &a->lacks, &a->host);
+        front_add_lacking(list, u->in.number, &a->lacks,
+                          u->linked ? &u->mod->unit.host_bc : &a->host);
     for (size_t i = 0; i < a->nremade; i++) {
         const struct unit *of = find_unit(u->e, a->remade[i].number);
         front_add_lacking(list, a->remade[i].number,
@@ -314,7 +343,7 @@ void engine_forget(engine *e, ompjit_module *mod)
 static void drop_unit(struct unit *u)
 {
     symbols_drop(u->e->symbols, u->in.number);
-    exchange_remade(u);
+    exchange_remade(u, true);
     if (u->linked)
         engine_forget(u->e, u->mod);
     else
@@ -571,7 +600,7 @@ static void execute(struct unit *u, struct outcome *out)
         unit_free(u);
         return;
     }
-    exchange_remade(u);
+    exchange_remade(u, false);
     ompjit_status status = add_names(u)
                                ? run_unit(u, &err)
                                : ompjit__no_memory(&err, OMPJIT_STAGE_API);

@@ -91,6 +91,7 @@ struct remade {
     unsigned number;
     ompjit__buf lacks; /* it still lacks these */
     ompjit__buf code;
+    ompjit_module *fresh; /* engine.c: a module with it; NULL: none was needed */
 };
 
 /* An answer; arrays are empty where the verdict has none. */
