@@ -20,8 +20,8 @@ namespace {
 pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 /* This thread has no run; one with the defaults; one with other values. */
-enum Run { NONE, ORDINARY, OWN };
-thread_local Run run = NONE;
+enum class Run { NONE, ORDINARY, OWN };
+thread_local Run run = Run::NONE;
 
 /* The rows of opt.def that are LLVM's, as bits of `given`. The passes of this
  * library read theirs from the unit, and nothing waits for those. */
@@ -59,20 +59,20 @@ void ompjit__llvm_options_begin(const ompjit__opts *opts)
 {
     if (!(opts->given & of_llvm)) {
         pthread_rwlock_rdlock(&lock);
-        run = ORDINARY;
+        run = Run::ORDINARY;
         return;
     }
     pthread_rwlock_wrlock(&lock);
-    run = OWN;
+    run = Run::OWN;
     set_all(opts);
 }
 
 void ompjit__llvm_options_end(void)
 {
-    if (run == NONE)
+    if (run == Run::NONE)
         return;
-    if (run == OWN)
+    if (run == Run::OWN)
         set_all(nullptr);
-    run = NONE;
+    run = Run::NONE;
     pthread_rwlock_unlock(&lock);
 }
