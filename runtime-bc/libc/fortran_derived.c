@@ -28,7 +28,8 @@ static void push(struct work **list, const struct elements *like,
     *list = w;
 }
 
-/* The next element on the list; NULL: there is none. `type` is its own. */
+/* The next element on the list, of which `now` tells; NULL: there is none. The
+ * caller's own elements are the list's last. */
 static char *next_element(struct work **list, struct elements *now)
 {
     while (*list) {
@@ -44,7 +45,8 @@ static char *next_element(struct work **list, struct elements *now)
         if (!e->type)
             free(e->at);
         *list = w->next;
-        free(w);
+        if (w->next)
+            free(w);
     }
     return NULL;
 }
@@ -112,9 +114,8 @@ static void destroy_component(struct work **list, const struct elements *now,
 
 EXPORT NOINLINE void ompjit_fortran_destroy(const struct elements *e)
 {
-    struct work *list = NULL;
+    struct work own = {NULL, *e}, *list = &own;
     struct elements now;
-    push(&list, e, e->type, e->at, e->n, e->bytes);
     for (char *at; (at = next_element(&list, &now));) {
         const struct component *c = components_of(now.type);
         if (!now.type->is_not_finalized && has_final(now.type))
@@ -148,9 +149,8 @@ static void duplicate_component(struct work **list, const struct elements *now,
 
 EXPORT NOINLINE void ompjit_fortran_duplicate(const struct elements *e)
 {
-    struct work *list = NULL;
+    struct work own = {NULL, *e}, *list = &own;
     struct elements now;
-    push(&list, e, e->type, e->at, e->n, e->bytes);
     for (char *at; (at = next_element(&list, &now));) {
         const struct component *c = components_of(now.type);
         for (int64_t i = 0; i < components_in(now.type); i++)
@@ -191,9 +191,8 @@ static void check_component(struct work **list, const struct elements *now,
 
 EXPORT NOINLINE void ompjit_fortran_check_assignment(const struct elements *e)
 {
-    struct work *list = NULL;
+    struct work own = {NULL, *e}, *list = &own;
     struct elements now;
-    push(&list, e, e->type, e->at, e->n, e->bytes);
     for (char *at; (at = next_element(&list, &now));) {
         const struct component *c = components_of(now.type);
         for (int64_t i = 0; i < components_in(now.type); i++)
@@ -273,9 +272,8 @@ static void initialize_component(struct work **list, const struct elements *now,
 
 EXPORT NOINLINE void ompjit_fortran_initialize(const struct elements *e)
 {
-    struct work *list = NULL;
+    struct work own = {NULL, *e}, *list = &own;
     struct elements now;
-    push(&list, e, e->type, e->at, e->n, e->bytes);
     for (char *at; (at = next_element(&list, &now));) {
         const struct component *c = components_of(now.type);
         const struct lines *procedures = &now.type->procedures;
