@@ -627,13 +627,13 @@ bool ompjit__hostjit_has(const ompjit__hostjit *h, uintptr_t pc)
     return ompjit__jit_extent(h->jit, pc, &begin, &end);
 }
 
-/* Each function is looked at: the address belongs to the one whose section has
- * it. */
 void ompjit__hostjit_forget_lines(ompjit__hostjit *h)
 {
     ompjit__buf_free(&h->made.object);
 }
 
+/* Each function is looked at: the address belongs to the one whose section has
+ * it. */
 bool ompjit__hostjit_place(ompjit__hostjit *h, uintptr_t pc, ompjit__buf *text)
 {
     const ompjit__buf *object = &h->made.object;

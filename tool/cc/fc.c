@@ -39,7 +39,7 @@ struct fortran {
     ompjit_context *ctx; /* NULL: not needed so far             */
     bool verbose, only_show;
     bool own_version; /* of OpenMP: not the user's, who hears nothing of it */
-    bool lacks_type;  /* the last run failed so: nothing was shown          */
+    bool needs_hlfir;  /* the last run failed so: nothing was shown          */
     unsigned sources; /* so far: their files have numbers */
 };
 
@@ -53,7 +53,7 @@ static int run(struct fortran *f, const ompjit__args *words)
 }
 
 /* As run, without flang's warning about a version of OpenMP, which is not the
- * user's, or has been told for the host's half. Sets f->lacks_type. */
+ * user's, or has been told for the host's half. Sets f->needs_hlfir. */
 static int run_quietly(struct fortran *f, const ompjit__args *words)
 {
     static const char warning[] = "warning: OpenMP support for version ";
@@ -63,8 +63,8 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
     if (f->verbose)
         words_show(words);
     int status = steps_run_for_text(&f->steps, words, &text);
-    f->lacks_type = status && ompjit__flang_needs_hlfir(&text);
-    for (char *line = text.data; line && *line && !f->lacks_type;) {
+    f->needs_hlfir = status && ompjit__flang_needs_hlfir(&text);
+    for (char *line = text.data; line && *line && !f->needs_hlfir;) {
         size_t n = strcspn(line, "\n");
         n += line[n] != 0;
         if (strncmp(line, warning, sizeof warning - 1))
@@ -367,7 +367,7 @@ static int compile_device(struct fortran *f, const struct files *files,
         &(struct change){.action = "-emit-llvm-bc", .output = files->device,
                          .device = true},
         no_passes);
-    if (f->lacks_type)
+    if (f->needs_hlfir)
         status = compile_by_hlfir(f, files, command);
     return status ? status : pack(f, files);
 }
