@@ -259,7 +259,7 @@ for file in "$srcdir"/t/programs/*.c* "$srcdir"/t/data/*.c; do
     case $file in
     t/data/host_only.c) ;; # calls what only host code can, which is told
     t/programs/detach.c | t/data/math.c) kernels "$file" sm_75 sm_90 ;;
-    t/programs/[lrs]*) kernels "$file" $archs ;;
+    t/programs/l*) kernels "$file" $archs ;;
     *) leading "$file" ;;
     esac
 done
