@@ -281,7 +281,7 @@ TAKES_APART float _Complex cpowf(float _Complex z, float _Complex w)
 
 /* ------------------------------------------------------------ Fortran's ** */
 
-/* What frontend/flang/complex_results.c has kernels call. */
+/* Calls of these are made by frontend/flang/complex_results.c. */
 TAKES_APART float _Complex ompjit_fortran_power4(float x, float y, float a,
                                                  float b)
 {

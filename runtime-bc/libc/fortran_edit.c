@@ -102,7 +102,7 @@ static bool edit_as_bits(struct statement *s, const struct edit *e,
 
 enum { INTEGER_DIGITS = 39 }; /* of 128 bits */
 
-/* Of x, the last one first; parts of 18 digits are numbers of 64 bits. */
+/* The digits of x, the last one first; parts of 18 are numbers of 64 bits. */
 static int integer_digits(char digits[INTEGER_DIGITS], uint_wide x)
 {
     enum { PART_DIGITS = 18 };

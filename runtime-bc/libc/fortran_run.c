@@ -158,7 +158,7 @@ EXPORT void _FortranARandomSeedPut(const struct descriptor *a,
     set_state(state);
 }
 
-/* What it gives makes the numbers that follow, so that there is a seed now. */
+/* The values that it gives make the numbers that follow: a seed is set now. */
 EXPORT void _FortranARandomSeedGet(const struct descriptor *a,
                                    const char *file, int line)
 {
