@@ -32,6 +32,17 @@ prints() {
     succeeds "$prints_what" timeout 120 "$ompjit" run "$@"
     is "$out" "$expect" "  prints what it must"
 }
+# prints_with_libdevice PROGRAM: the same as PTX.
+prints_with_libdevice() {
+    if [ -z "$PTXI" ]; then
+        skip "  as PTX" "PTXI names no emulated libcuda.so.1"
+    elif ! has_libdevice; then
+        skip "  as PTX" "no libdevice"
+    else
+        LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
+            --threads=32 "$1"
+    fi
+}
 expect='total   1001000.0
 most  2030639330 T'
 sum=$from/sum.f90
@@ -112,14 +123,7 @@ expect='  3 -3  7 -7  1 -4  6 -8
   2.4722 -0.0364  0.9967  0.7522 -0.2832  2.1360  0.0000'
 intrinsics=$from/intrinsics.f90
 prints "nint, mod and complex functions" -q --device=host "$intrinsics"
-if [ -z "$PTXI" ]; then
-    skip "  as PTX" "PTXI names no emulated libcuda.so.1"
-elif ! has_libdevice; then
-    skip "  as PTX" "no libdevice"
-else
-    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
-        --threads=32 "$intrinsics"
-fi
+prints_with_libdevice "$intrinsics"
 
 expect='   -0.088    0.016      0.011    0.010     -1.024   -5.632      0.125    0.000
     1.000    2.000     15.000   -8.000     -0.031    0.172     16.000    0.000
@@ -130,14 +134,7 @@ expect='   -0.088    0.016      0.011    0.010     -1.024   -5.632      0.125   
     6.000    8.000      0.500    1.500      4.000    0.000'
 complex=$from/complex.f90
 prints "functions with complex results" -q --device=host "$complex"
-if [ -z "$PTXI" ]; then
-    skip "  as PTX" "PTXI names no emulated libcuda.so.1"
-elif ! has_libdevice; then
-    skip "  as PTX" "no libdevice"
-else
-    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda --teams=4 \
-        --threads=32 "$complex"
-fi
+prints_with_libdevice "$complex"
 
 # Those of its library that a GPU has, too.
 succeeds "parts of numbers, and norms" timeout 120 "$ompjit" run -q \
@@ -151,6 +148,7 @@ if [ -n "$PTXI" ]; then
 else
     skip "  as PTX" "PTXI names no emulated libcuda.so.1"
 fi
+
 # prints_everywhere WHAT FILE: a program prints on the host device what `expect`
 # says, and as PTX the same, also where flang inlines no function.
 prints_everywhere() {
@@ -331,11 +329,7 @@ gpu_fails "stop.f90:7: Fortran: .Base address is not null'" \
 expect='        Inf  1.676E+00  7.346E-01  2.554E-01  1.128E-02
   1.798+308  1.089E+02  7.346E-01  1.225E-01  5.642E-09'
 prints "erfc_scaled" -q --device=host "$from/erfc.f90"
-if [ -n "$PTXI" ] && has_libdevice; then
-    LD_LIBRARY_PATH=$PTXI prints "  as PTX" -q --device=cuda "$from/erfc.f90"
-else
-    skip "  as PTX" "no libdevice, or no emulated libcuda.so.1"
-fi
+prints_with_libdevice "$from/erfc.f90"
 
 status_is 3 "fixed form" "$ompjit" run -q --device=host "$from/fixed.f"
 is "$out" " 20" "  prints what it must"
