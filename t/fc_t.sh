@@ -69,7 +69,8 @@ runs "  corrected" ' dummy 610 1340
  recursion 33
  rows 360080
  in order 7872
- around 68' ./faults
+ around 68
+ stored 5 8' ./faults
 succeeds "complex functions of a device" "$fc" -fopenmp -O2 -c \
     "$from/intrinsics.f90"
 succeeds "do concurrent" "$fc" -fopenmp -fdo-concurrent-to-openmp=host \

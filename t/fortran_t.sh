@@ -80,7 +80,8 @@ expect=' dummy 610 1340
  recursion 33
  rows 360080
  in order 7872
- around 68'
+ around 68
+ stored 5 8'
 faults=$from/faults.f90
 prints "sections, tasks and an unused region" -q --device=host \
     --host-memory=separate "$faults"

@@ -16,7 +16,8 @@ right
 1028 1
 602 9009
 6 8
-0 5"
+0 5
+20061"
 
 # prints WHAT OPTION...
 prints() {

@@ -152,7 +152,7 @@ static void take_signatures(ompjit__early *e)
 }
 
 /* In a guard. The bitcode is written here, as what follows only reads the half,
- * but for unify_variables. */
+ * but for add_entries. */
 static ompjit_status read_host(void *arg, ompjit_error *err)
 {
     struct host_half *h = arg;
@@ -252,11 +252,13 @@ static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
 }
 
 /* The host half may have got entries. */
-static ompjit_status unify_variables(LLVMModuleRef device, ompjit__early *e,
+static ompjit_status add_entries(LLVMModuleRef device, ompjit__early *e,
                                      ompjit_error *err)
 {
-    bool unified = ompjit__unify_variables(device, e->host);
-    if (!ompjit__point_to_session(device, e->host) && !unified)
+    bool changed = ompjit__unify_variables(device, e->host);
+    changed |= ompjit__point_to_session(device, e->host);
+    changed |= ompjit__list_variables(device, e->host);
+    if (!changed)
         return OMPJIT_OK;
     ompjit__buf_free(&e->host_bc);
     e->host_bc = (ompjit__buf){0};
@@ -280,7 +282,7 @@ static ompjit_status read_device(struct reading *r, LLVMModuleRef *device,
         status = ompjit__lambda_regions_rename(*device, &r->early->lambdas,
                                                err);
     if (!status && r->early->host)
-        status = unify_variables(*device, r->early, err);
+        status = add_entries(*device, r->early, err);
     if (!status)
         status = ompjit__describe(*device, r->early->host, r->unit, err);
     if (!status && r->cuda)

@@ -3,7 +3,8 @@
  * Makes the two halves of a source agree whose objects another compiler makes,
  * as ir.c does where it reads a unit: regions have the names that the host half
  * gives them (dialect/lambda.c), and the device half has pointers to variables
- * of the host's (dialect/unified.cc). Nothing is upgraded or checked.
+ * of the host's (dialect/unified.cc), and the host half entries for the device's
+ * (dialect/unlisted.cc). Nothing is upgraded or checked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,9 @@ static ompjit_status match(struct work *w, ompjit_error *err)
         if (status)
             return status;
     }
-    const bool unified = ompjit__unify_variables(w->device, w->host);
-    return unified || w->in->numbered ? write_both(w, err) : OMPJIT_OK;
+    bool changed = ompjit__unify_variables(w->device, w->host);
+    changed |= ompjit__list_variables(w->device, w->host);
+    return changed || w->in->numbered ? write_both(w, err) : OMPJIT_OK;
 }
 
 static ompjit_status match_guarded(void *arg, ompjit_error *err)

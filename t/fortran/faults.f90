@@ -4,7 +4,8 @@
 ! dimensions, tasks in a target region, a scalar of a region without teams, an
 ! array that is private to a team, locals of a procedure that a loop over teams
 ! calls, recursion in a region, code beside a region that one thread alone may
-! run, ordered regions, and a procedure with a region that nobody calls.
+! run, ordered regions, a procedure with a region that nobody calls, and a
+! variable of the main program that the device has.
 module sections
 contains
     subroutine dummy(a, s)
@@ -65,7 +66,8 @@ program faults
     use sections
     implicit none
     integer, allocatable :: a(:, :, :), b(:, :, :), c(:, :, :, :)
-    integer :: s, i, j
+    integer :: s, i, j, stored = 1
+    !$omp declare target(stored)
     allocate(a(3, 4, 5), c(2, 3, 4, 5))
     call fill()
     call dummy(a, s)
@@ -99,6 +101,14 @@ program faults
     print *, 'rows', rows()
     print *, 'in order', in_order()
     print *, 'around', around()
+    stored = 5
+    !$omp target update to(stored)
+    !$omp target map(from: s)
+    s = stored
+    stored = 8
+    !$omp end target
+    !$omp target update from(stored)
+    print *, 'stored', s, stored
 contains
     subroutine fill()
         integer :: n

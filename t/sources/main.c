@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A program of four sources. Three of them have a `twice` and a `local` of
- * their own, and two a FACTOR.
+ * their own, and two a FACTOR and a `hidden`.
  */
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@ enum { N = 4096 };
 
 #pragma omp declare target
 int counter = 5;
+static int hidden = 2;
 #pragma omp end declare target
 
 static int local = 1;
@@ -28,6 +29,16 @@ static int call(void)
 #pragma omp target map(from : r)
     r = add(twice(10), counter) + table[2];
     return r;
+}
+
+/* Two sources have a `hidden` of their own, on the device too. */
+static int hide(void)
+{
+    int r = 0;
+    hidden = 20;
+#pragma omp target map(from : r) map(always, to : hidden)
+    r = hidden;
+    return 1000 * r + hide_other();
 }
 
 /* The host reads in another source while a kernel's values are newer. */
@@ -59,5 +70,6 @@ int main(int argc, char **argv)
     printf("%d %d\n", r, linked[3]);
     double last = share();
     printf("%g %g\n", seen, last);
+    printf("%d\n", hide());
     return argc > 1 ? atoi(argv[1]) : 0;
 }

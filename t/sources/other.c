@@ -12,6 +12,7 @@ int add(int a, int b)
 {
     return a + b + 1000;
 }
+static int hidden = 3;
 #pragma omp end declare target
 
 int linked[8] = {7, 7, 7, 7};
@@ -37,4 +38,16 @@ int other(int n)
 void look(const double *p)
 {
     seen += p[5];
+}
+
+int hide_other(void)
+{
+    int r = 0;
+    hidden = 30;
+#pragma omp target map(from : r) map(always, to : hidden)
+    r = hidden++;
+#pragma omp target map(always, from : hidden)
+    {
+    }
+    return r + hidden;
 }

@@ -20,6 +20,7 @@ extern int table[4];
 extern int linked[8];
 #pragma omp declare target link(linked)
 int other(int n);
+int hide_other(void);
 int third(int n);
 void look(const double *p);
 extern double seen;

@@ -20,48 +20,142 @@ static uint32_t word_at(const ompjit__buf *bitcode, size_t n)
  * table the symbols begin, and how many there are. */
 enum { FORMAT = 0, SYMBOLS = 7, NSYMBOLS = 8, KNOWN_FORMAT = 3 };
 
-/* The first word of the table; 0: there is none, or of another format. */
-static size_t find_table(const ompjit__buf *bitcode)
+enum { SYMBOLS_BLOCK = 25, STRINGS_BLOCK = 23 };
+
+/* The first word of what the block of that number holds; 0: there is none. */
+static size_t find_block(const ompjit__buf *bitcode, uint32_t number)
 {
-    enum { MAGIC = 0xdec04342u, ENTER_BLOCK = 1, SYMBOLS_BLOCK = 25 };
-    enum { TABLE = 4 }; /* words of the block before it */
+    enum { MAGIC = 0xdec04342u, ENTER_BLOCK = 1 };
+    enum { HEAD = 4 }; /* words of the block before it */
     const size_t n = bitcode->size / sizeof(uint32_t);
     if (n < 1 || word_at(bitcode, 0) != MAGIC)
         return 0;
-    for (size_t at = 1; at + TABLE + NSYMBOLS < n;) {
+    for (size_t at = 1; at + HEAD < n;) {
         uint32_t head = word_at(bitcode, at);
         if ((head & 3) != ENTER_BLOCK)
             return 0;
-        if ((head >> 2 & 0xff) == SYMBOLS_BLOCK)
-            return word_at(bitcode, at + TABLE + FORMAT) == KNOWN_FORMAT
-                       ? at + TABLE
-                       : 0;
+        if ((head >> 2 & 0xff) == number)
+            return at + HEAD;
         at += 2 + (size_t)word_at(bitcode, at + 1);
     }
     return 0;
 }
 
+/* A symbol: two strings of two words, its COMDAT, its flags. */
+struct symbol {
+    uint32_t name, name_size; /* bytes, of the strings */
+    uint32_t ir_name, ir_name_size;
+    uint32_t comdat;
+    uint32_t flags;
+};
+/* The two lowest bits of the flags are the visibility. */
+enum {
+    VISIBILITY = 3,
+    HIDDEN = 1,
+    UNDEFINED = 1 << 3,
+    THREADS_OWN = 1 << 8,
+    GLOBAL = 1 << 10,
+    PRIVATE = 1 << 11, /* format_specific: also LLVM's own */
+    EXECUTABLE = 1 << 13
+};
+
+/* The table of a module. */
+struct table {
+    const ompjit__buf *bitcode;
+    size_t first; /* word of the first symbol */
+    size_t n;
+    size_t strings; /* byte where these begin */
+};
+
+/* Has no symbols where there is no table, or one of another format. */
+static struct table open_table(const ompjit__buf *bitcode)
+{
+    struct table t = {.bitcode = bitcode,
+                      .strings = sizeof(uint32_t) *
+                                 find_block(bitcode, STRINGS_BLOCK)};
+    const size_t head = find_block(bitcode, SYMBOLS_BLOCK);
+    const size_t n = bitcode->size / sizeof(uint32_t);
+    if (!head || head + NSYMBOLS >= n ||
+        word_at(bitcode, head + FORMAT) != KNOWN_FORMAT)
+        return t;
+    const size_t words = sizeof(struct symbol) / sizeof(uint32_t);
+    t.first = head + word_at(bitcode, head + SYMBOLS) / sizeof(uint32_t);
+    t.n = word_at(bitcode, head + NSYMBOLS);
+    if (t.first > n || t.n > (n - t.first) / words)
+        t.n = 0;
+    return t;
+}
+
+static struct symbol symbol_at(const struct table *t, size_t i)
+{
+    struct symbol s;
+    memcpy(&s, t->bitcode->data + t->first * sizeof(uint32_t) + i * sizeof s,
+           sizeof s);
+    return s;
+}
+
+/* NULL: its text is not in the file. */
+static const char *name_of(const struct table *t, const struct symbol *s)
+{
+    const size_t end = t->strings + s->name + (size_t)s->name_size;
+    return t->strings && end <= t->bitcode->size
+               ? t->bitcode->data + t->strings + s->name
+               : NULL;
+}
+
 bool bitcode_is_empty(const ompjit__buf *bitcode)
 {
-    const size_t table = find_table(bitcode);
-    return table && !word_at(bitcode, table + NSYMBOLS);
+    const size_t head = find_block(bitcode, SYMBOLS_BLOCK);
+    return head && head + NSYMBOLS < bitcode->size / sizeof(uint32_t) &&
+           word_at(bitcode, head + FORMAT) == KNOWN_FORMAT &&
+           !word_at(bitcode, head + NSYMBOLS);
 }
 
 bool bitcode_lacks_variable(const ompjit__buf *bitcode)
 {
-    /* Words of a symbol: two strings of two, its COMDAT, its flags. */
-    enum { FLAGS = 5, WORDS = 6 };
-    enum { UNDEFINED = 1 << 3, EXECUTABLE = 1 << 13 };
-    const size_t table = find_table(bitcode);
-    const size_t n = bitcode->size / sizeof(uint32_t);
-    if (!table)
-        return false;
-    const size_t first =
-        table + word_at(bitcode, table + SYMBOLS) / sizeof(uint32_t);
-    const size_t count = word_at(bitcode, table + NSYMBOLS);
-    for (size_t i = 0; i < count && first + (i + 1) * WORDS <= n; i++) {
-        uint32_t flags = word_at(bitcode, first + i * WORDS + FLAGS);
-        if ((flags & (UNDEFINED | EXECUTABLE)) == UNDEFINED)
+    const struct table t = open_table(bitcode);
+    for (size_t i = 0; i < t.n; i++)
+        if ((symbol_at(&t, i).flags & (UNDEFINED | EXECUTABLE)) == UNDEFINED)
+            return true;
+    return false;
+}
+
+/* -------------------------------------------- variables that no entry lists */
+
+static bool is_variable(const struct symbol *s)
+{
+    return !(s->flags & (UNDEFINED | EXECUTABLE | THREADS_OWN | PRIVATE));
+}
+
+/* Do other files of the program not see it, or other functions of C++? */
+static bool is_unseen(const struct symbol *s, const char *name)
+{
+    static const char functions_own[] = "_ZZ";
+    const size_t n = sizeof functions_own - 1;
+    return !(s->flags & GLOBAL) || (s->flags & VISIBILITY) == HIDDEN ||
+           (s->name_size > n && !memcmp(name, functions_own, n));
+}
+
+static bool defines(const struct table *t, const char *name, size_t size)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct symbol s = symbol_at(t, i);
+        const char *own = name_of(t, &s);
+        if (is_variable(&s) && s.name_size == size && own &&
+            !memcmp(own, name, size))
+            return true;
+    }
+    return false;
+}
+
+bool bitcode_share_unseen(const ompjit__buf *host, const ompjit__buf *device)
+{
+    const struct table here = open_table(host), there = open_table(device);
+    for (size_t i = 0; i < here.n; i++) {
+        const struct symbol s = symbol_at(&here, i);
+        const char *name = name_of(&here, &s);
+        if (is_variable(&s) && name && is_unseen(&s, name) &&
+            defines(&there, name, s.name_size))
             return true;
     }
     return false;

@@ -124,6 +124,9 @@ void pack_object(ompjit__buf *out, const ompjit__buf *bytes);
 bool bitcode_is_empty(const ompjit__buf *bitcode);
 /* Refers it to a variable that it does not define? False where that is not known. */
 bool bitcode_lacks_variable(const ompjit__buf *bitcode);
+/* Do both halves define a variable, or a constant, that the host half hides from
+ * other files, or that is a function's own? False where that is not known. */
+bool bitcode_share_unseen(const ompjit__buf *host, const ompjit__buf *device);
 
 /* ----------------------------------------------------------------- repair.c */
 

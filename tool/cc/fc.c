@@ -369,6 +369,8 @@ static int compile_device(struct fortran *f, const struct files *files,
         no_passes);
     if (f->needs_hlfir)
         status = compile_by_hlfir(f, files, command);
+    if (!status && !f->only_show)
+        status = halves_match(files->host, files->device, false);
     return status ? status : pack(f, files);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Has clang's two halves of a source agree before objects are made of them, as
+ * Has the two halves of a source agree before objects are made of them, as
  * the library does for `ompjit run` (frontend/match.c): clang numbers the lambdas
  * in the names of target regions by the order in which each half needs them, and
  * leaves a kernel out whose name the host half's list of regions does not have.
@@ -9,7 +9,8 @@
  * parent, and is asked for its commands (-###).
  *
  * A worker does the rest. Most sources need none: their host half has no lambda in
- * a name, and their device half refers to no variable that it does not have.
+ * a name, their device half refers to no variable that it does not have, and no
+ * variable that other files cannot see is in both.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -246,7 +247,8 @@ int halves_match(const char *host, const char *device, bool may_differ)
                      .halves = {.name = host, .may_differ = may_differ}};
     int status = read_pair(&p);
     if (!status && (numbers_lambdas(&p.halves.host) ||
-                    bitcode_lacks_variable(&p.halves.device)))
+                    bitcode_lacks_variable(&p.halves.device) ||
+                    bitcode_share_unseen(&p.halves.host, &p.halves.device)))
         status = match(&p);
     ompjit__buf_free(&p.halves.host);
     ompjit__buf_free(&p.halves.device);

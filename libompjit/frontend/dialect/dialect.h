@@ -88,6 +88,13 @@ ompjit_status ompjit__cuda_kernels(LLVMModuleRef m, ompjit__unit *unit,
  * it: registration fills the device's pointer of that name with the address of
  * what this one points to. upgrade.c */
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
+/* Adds an entry for a variable of the host half, of which the device has one of
+ * that name and size in bytes. upgrade.c */
+void ompjit__variable_entry(LLVMModuleRef host, LLVMValueRef variable,
+                            const char *name, uint64_t size);
+/* Adds entries for variables of `declare target` that front ends leave out, as
+ * `static` ones. True: both halves have changed. unlisted.cc */
+bool ompjit__list_variables(LLVMModuleRef device, LLVMModuleRef host);
 /* In a program that requires unified shared memory, the variables that device
  * code refers to become the host's. True: both halves may have changed, and the
  * host half's bitcode is to be written again. unified.cc */

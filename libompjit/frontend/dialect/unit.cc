@@ -6,3 +6,4 @@
 #include "frontend/dialect/debug_wrapper.cc"
 #include "frontend/dialect/libraries.cc"
 #include "frontend/dialect/unified.cc"
+#include "frontend/dialect/unlisted.cc"

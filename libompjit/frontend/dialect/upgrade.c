@@ -504,29 +504,40 @@ static LLVMValueRef add_entry(LLVMModuleRef m, const ompjit__entry *entry,
     return g;
 }
 
-/* Three globals, as clang writes them: the entry, its name's text, and the
- * pointer, which is there. */
-void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer)
+/* An entry of a variable and the text of its name, as clang writes them. */
+static void add_named_entry(LLVMModuleRef host, const char *name,
+                            ompjit__entry entry)
 {
-    enum { LINK = 1, POINTER_SIZE = 8 };
-    size_t n;
-    const char *name = LLVMGetValueName2(pointer, &n);
-    LLVMValueRef text =
-        LLVMConstStringInContext2(LLVMGetModuleContext(host), name, n, false);
+    LLVMValueRef text = LLVMConstStringInContext2(
+        LLVMGetModuleContext(host), name, strlen(name), false);
     LLVMValueRef g =
         LLVMAddGlobal(host, LLVMTypeOf(text), ".offloading.entry_name");
     LLVMSetInitializer(g, text);
     LLVMSetGlobalConstant(g, true);
     LLVMSetLinkage(g, LLVMInternalLinkage);
+    entry.name = g;
+    LLVMValueRef new = add_entry(host, &entry, LLVMWeakAnyLinkage);
     char *entry_name = ompjit__format(".offloading.entry.%s", name);
-    LLVMValueRef entry =
-        add_entry(host,
-                  &(ompjit__entry){.address = pointer, .name = g,
-                                   .size = POINTER_SIZE, .flags = LINK},
-                  LLVMWeakAnyLinkage);
     if (entry_name)
-        LLVMSetValueName2(entry, entry_name, strlen(entry_name));
+        LLVMSetValueName2(new, entry_name, strlen(entry_name));
     free(entry_name);
+}
+
+void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer)
+{
+    enum { LINK = 1, POINTER_SIZE = 8 };
+    size_t n;
+    add_named_entry(host, LLVMGetValueName2(pointer, &n),
+                    (ompjit__entry){.address = pointer,
+                                    .size = POINTER_SIZE,
+                                    .flags = LINK});
+}
+
+void ompjit__variable_entry(LLVMModuleRef host, LLVMValueRef variable,
+                            const char *name, uint64_t size)
+{
+    add_named_entry(host, name,
+                    (ompjit__entry){.address = variable, .size = size});
 }
 
 /* The new entry takes the old one's name and uses. */
