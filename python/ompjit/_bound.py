@@ -2,11 +2,11 @@
 """Bound launches: prepared once, run many times."""
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+from ctypes import byref
 
 from . import TYPE_CHECKING, _abi as abi
 from ._errors import ArgumentError, expect, from_error
-from ._handle import Handle, Owned
+from ._handle import Handle, Owned, ending
 from ._interrupt import interruptible
 from ._launch import launch_options
 from ._launcher import runner
@@ -58,22 +58,20 @@ class Bound(Owned):
         if noalias:
             kernel.apart(array)
         launch = launch_options(teams, threads, **known)
-        address = c_void_p()
+        handle = Handle(ending(library().bound_destroy), kernel._handle)
         given = array, len(kernel.params)
 
         def bind() -> None:
             call("kernel_bind", kernel.address, where.address, byref(launch),
-                 *given, byref(address))
+                 *given, handle.place)
 
         interruptible(bind, kernel.context)
-        self._handle = Handle(
-            address.value, library().bound_destroy, kernel._handle
-        )
+        self._handle = handle
         self.kernel = kernel
         self.device = where
         self._keep = dict(enumerate(keep))
         self._run = runner(
-            kernel.context.address, kernel.address, address.value or 0
+            kernel.context.address, kernel.address, handle.address
         )
         self._start = library().bound_start
 
@@ -110,7 +108,7 @@ class Bound(Owned):
             arg = abi.ompjit_arg()
             keep = self.kernel._fill(arg, place, value, self.device)
             index = self.kernel._indices[place]
-            call("bound_set", self._handle.address, index, byref(arg))
+            call("bound_set", self.address, index, byref(arg))
             self._keep[place] = keep
 
     def __repr__(self) -> str:

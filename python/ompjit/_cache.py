@@ -39,8 +39,7 @@ class Cache:
     @property
     def path(self) -> str | None:
         """The folder on disk, whether or not it exists yet; None: none."""
-        with self.context._handle as ctx:
-            found = library().cache_path(ctx)
+        found = library().cache_path(self.context.address)
         return None if found is None else text(found)
 
     def stats(self) -> dict[str, int]:
@@ -48,8 +47,7 @@ class Cache:
         "rejected", "waited", "evicted", "bytes_read", "bytes_written", and
         "limit", the bytes that there may be on disk."""
         stats = abi.ompjit_cache_stats()
-        with self.context._handle as ctx:
-            call("cache_stats_get", ctx, byref(stats))
+        call("cache_stats_get", self.context.address, byref(stats))
         names = [f[0] for f in abi.ompjit_cache_stats._fields_[1:]]
         return {name: int(getattr(stats, name)) for name in names}
 
@@ -67,16 +65,14 @@ class Cache:
             return 0
 
         callback = guarded("ompjit_cache_entry_fn", add, 1)
-        with self.context._handle as ctx:
-            call("cache_walk", ctx, utf8("key", key), callback, None)
+        call("cache_walk", self.context.address, utf8("key", key), callback, None)
         return found
 
     def prune(self, size: int = 0) -> int:
         """Removes entries from disk, those not used for longest first, until
         at most `size` bytes are left. Returns how many."""
         removed = c_uint64()
-        with self.context._handle as ctx:
-            call("cache_prune", ctx, size, byref(removed))
+        call("cache_prune", self.context.address, size, byref(removed))
         return removed.value
 
     def clear(self) -> int:
@@ -87,16 +83,14 @@ class Cache:
         """Removes damaged entries from disk; the numbers of good and of
         damaged ones."""
         good, damaged = c_uint64(), c_uint64()
-        with self.context._handle as ctx:
-            call("cache_verify", ctx, byref(good), byref(damaged))
+        call("cache_verify", self.context.address, byref(good), byref(damaged))
         return good.value, damaged.value
 
     def export(self, all: bool = False) -> bytes:
         """Entries as bytes, for one MPI rank to compile and broadcast: those
         that this context has used, or all on disk."""
         data, size = c_void_p(), c_size_t()
-        with self.context._handle as ctx:
-            call("cache_export", ctx, int(all), byref(data), byref(size))
+        call("cache_export", self.context.address, int(all), byref(data), byref(size))
         try:
             return string_at(data.value or 0, size.value)
         finally:
@@ -112,8 +106,7 @@ class Cache:
             raise ArgumentError(
                 f"exported is a {type(exported).__name__}; it is bytes"
             ) from None
-        with self.context._handle as ctx:
-            call("cache_import", ctx, data, len(data), byref(count))
+        call("cache_import", self.context.address, data, len(data), byref(count))
         return count.value
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from ctypes import byref, c_uint, c_void_p, string_at
 
 from . import TYPE_CHECKING, _abi as abi
 from ._errors import ArgumentError, unsigned
-from ._handle import Handle, Owned
+from ._handle import Handle, Owned, ending
 from ._lib import call, inside, library
 
 if TYPE_CHECKING:
@@ -192,11 +192,8 @@ class Context(Owned):
                 callback and c_void_p.from_buffer(callback).value
                 for callback in keep
             )
-        address = c_void_p()
-        call("context_create", byref(o), byref(address))
-        self._handle = Handle(
-            address.value, library().context_destroy, keep=keep
-        )
+        self._handle = Handle(ending(library().context_destroy), keep=keep)
+        call("context_create", byref(o), self._handle.place)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options.items())
@@ -229,14 +226,14 @@ class Context(Owned):
 
     def _device_addresses(self) -> list[int]:
         if self._devices is None:
-            with self._handle as ctx:
-                count = c_uint()
-                call("context_device_count", ctx, byref(count))
-                found = []
-                for number in range(count.value):
-                    address = c_void_p()
-                    call("context_device", ctx, number, byref(address))
-                    found.append(address.value or 0)
+            ctx = self.address
+            count = c_uint()
+            call("context_device_count", ctx, byref(count))
+            found = []
+            for number in range(count.value):
+                address = c_void_p()
+                call("context_device", ctx, number, byref(address))
+                found.append(address.value or 0)
             self._devices = found
         return self._devices
 
@@ -257,8 +254,7 @@ class Context(Owned):
     def times(self) -> list[dict[str, Any]]:
         """A row for each stage of the pipeline: "stage", "seconds", "count"."""
         times = abi.ompjit_times()
-        with self._handle as ctx:
-            call("context_times", ctx, byref(times))
+        call("context_times", self.address, byref(times))
         names = abi.values(abi.ompjit_stage)
         return [
             {
@@ -271,8 +267,7 @@ class Context(Owned):
 
     def cancel(self) -> None:
         """Ends what other threads compile; their calls raise Cancelled."""
-        with self._handle as ctx:
-            call("context_cancel", ctx)
+        call("context_cancel", self.address)
 
 
 _current: contextvars.ContextVar[Context | None] = contextvars.ContextVar(

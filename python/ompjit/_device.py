@@ -8,7 +8,7 @@ from ctypes import byref, c_void_p
 from . import TYPE_CHECKING, _abi as abi
 from ._context import Context, context
 from ._errors import ArgumentError, NotFound, expect, integers
-from ._handle import Handle, Owned
+from ._handle import Handle, Owned, freeing
 from ._lib import call, inside, library
 
 if TYPE_CHECKING:
@@ -157,18 +157,17 @@ class Memory(Owned):
     __slots__ = ("device", "size")
 
     def __init__(self, device: Device, size: int) -> None:
-        pointer = c_void_p()
         given = integers("size", size)
         if len(given) != 1 or not 0 <= given[0] < 1 << 62:
             raise ArgumentError(f"size is {given}; it is a number of bytes")
         size = given[0]
-        call("device_alloc", device.address, max(size, 1), byref(pointer))
-        of, free = device.address, library().device_free
+        of = device.address
         self._handle = Handle(
-            pointer.value,
-            lambda address: free(of, address, None),
+            freeing(library().device_free, of),
             device.context._handle,
+            rest=(None,),
         )
+        call("device_alloc", of, max(size, 1), self._handle.place)
         self.device = device
         self.size = size
 

@@ -33,7 +33,7 @@ from ._array import ndarray
 from ._device import Device, chosen, device as current_device
 from ._dtype import DType, dtype
 from ._errors import ArgumentError
-from ._handle import finalizer
+from ._handle import Handle
 from ._lib import library
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ def _capsule_end(capsule: int) -> None:
             _lent.pop(_pointer(capsule, name), None)
 
 
-_delete_c = CFUNCTYPE(None, c_void_p)(_delete)
+_DELETER = CFUNCTYPE(None, c_void_p)
+_delete_c = _DELETER(_delete)
 _capsule_end_c = PYFUNCTYPE(None, c_void_p)(_capsule_end)
 
 
@@ -215,20 +216,6 @@ def _managed(
 # ---------------------------------------------------------------- taking
 
 
-class _Taken:
-    """Another library's array, given back in the end."""
-
-    def __init__(self, address: int, deleter: int | None) -> None:
-        self.address = address
-        self.deleter = deleter
-        self._type = CFUNCTYPE(None, c_void_p)
-
-    @finalizer
-    def __del__(self) -> None:
-        if self.deleter:
-            self._type(self.deleter)(self.address)
-
-
 def _ask(value: Any, place: tuple[int, int]) -> Any:
     """The capsule, of the newest version that the library knows."""
     options: dict[str, Any] = {"max_version": (1, 1)}
@@ -279,7 +266,8 @@ def _take(capsule: Any, name: bytes, device: Device) -> Taken:
 def _owned(address: int, name: bytes, device: Device) -> Taken:
     """The array that a struct is, which is given back in the end."""
     made = _STRUCTS[name].from_address(address)
-    owner = _Taken(ctypes.addressof(made), made.deleter)
+    give_back = _DELETER(made.deleter) if made.deleter else None
+    owner = Handle(give_back, place=c_void_p(address))
     t = made.tensor
     if t.lanes != 1 or t.code not in _KINDS or t.bits % 8:
         raise ArgumentError(

@@ -7,7 +7,7 @@ from ctypes import byref, c_double, c_int, c_void_p
 from . import TYPE_CHECKING
 from ._device import Device, chosen
 from ._errors import expect
-from ._handle import Handle, Owned
+from ._handle import Handle, Owned, ending
 from ._lib import call, library
 from ._queue import Queue
 
@@ -40,14 +40,14 @@ class Event(Owned):
         return made
 
     def _begin(self, device: Device, native: int | None) -> None:
-        address = c_void_p()
-        if native is None:
-            call("event_create", device.address, byref(address))
-        else:
-            call("event_adopt", device.address, native, byref(address))
         self._handle = Handle(
-            address.value, library().event_destroy, device.context._handle
+            ending(library().event_destroy), device.context._handle
         )
+        place = self._handle.place
+        if native is None:
+            call("event_create", device.address, place)
+        else:
+            call("event_adopt", device.address, native, place)
         self.device = device
 
     def record(self, queue: Queue) -> None:

@@ -2,10 +2,8 @@
 """Graphs: what was put into a queue, recorded once and done many times."""
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
-
 from ._errors import ArgumentError, expect
-from ._handle import Handle, Owned, Shown
+from ._handle import Handle, Owned, Shown, ending
 from ._lib import call, library
 from ._queue import Queue, _current
 
@@ -39,22 +37,19 @@ class Graph(Owned):
     def __exit__(self, kind: object, *error: object) -> None:
         _current.reset(self._token)
         self.queue._graph = None
-        address = c_void_p()
-        if kind is not None:
-            end = library().graph_end
-            if not end(self.queue.address, byref(address), None):
-                library().graph_destroy(address)
-            return
-        call("graph_end", self.queue.address, byref(address))
         parents = [
             one._handle for one in self.kept if isinstance(one, Shown)
         ]
-        self._handle = Handle(
-            address.value,
-            library().graph_destroy,
+        handle = Handle(
+            ending(library().graph_destroy),
             self.queue.device.context._handle,
             *parents,
         )
+        if kind is not None:
+            library().graph_end(self.queue.address, handle.place, None)
+            return
+        call("graph_end", self.queue.address, handle.place)
+        self._handle = handle
 
     def run(self, queue: Queue | None = None) -> None:
         """Does what was recorded and waits; with a queue of the same device,

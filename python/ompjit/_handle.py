@@ -1,126 +1,119 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ownership of the C library's objects.
 
-A Handle destroys its object when the last user drops it. Users are the Python
-object that shows it, the handles of objects that live in it (a context's
-modules), and calls that are under way. So objects are destroyed after what is
-in them, in whatever order Python finalizes: Python's collector has no order
-for objects of one cycle, and none when the interpreter ends.
+A Handle destroys its object when Python has no use for the handle any more, and
+no handle is left of what lives in the object (a context's modules). So objects
+are destroyed after what is in them, in whatever order Python finalizes: Python's
+collector has no order for objects of one cycle, and none when the interpreter
+ends.
+
+No line of Python runs between the end of a handle and the end of its object,
+since Ctrl-C may raise at any line. `__del__` is no function but a slot, with a
+callable of C in it, which takes the handle's record out of a table. The table
+or the records of children have the record's last reference, and the record's
+own `__del__` is a C function with its arguments. The collector sees no record
+as garbage: the table is never freed.
 """
 from __future__ import annotations
 
-import os
-from _thread import RLock, start_new_thread
-from time import sleep
+import ctypes
+from ctypes import CFUNCTYPE, c_int, c_void_p
+from itertools import count
 
 from . import TYPE_CHECKING
 from ._errors import ArgumentError
 
 if TYPE_CHECKING:
-    from signal import SIGINT
+    from functools import partial
     from typing import Any, Callable
-else:  # without the enumerations of `signal`, and what they import
-    from _signal import SIGINT
+else:  # without functools, which would take a part of a first call
+    from _functools import partial
     from ._typing import Any, Callable
 
-# One lock. Reentrant: the collector can run a finalizer within it. A list, which
-# methods have as a default: the names of a module are gone before its last
-# finalizer runs.
-_locks = [RLock()]
+
+class _Record:
+    """What a Handle has to end: `__del__` destroys the object, then `parents`,
+    the records of what it lives in, are let go."""
+
+    __slots__ = ("__del__", "parents")
+    __del__: Callable[[], Any]
+    parents: tuple[_Record, ...]
 
 
-def _after_fork() -> None:
-    _locks[0] = RLock()
+_records: dict[int, _Record] = {}
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_records))
+_numbers = count()
+
+_END = CFUNCTYPE(None, c_void_p)
+_FREE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def raw(kind: Any, function: Any) -> Any:
+    """The C function without ctypes' object for its library, from which all of
+    Python can be reached: nothing of it may be in the table."""
+    return kind(ctypes.cast(function, c_void_p).value)
+
+
+def ending(function: Any) -> Callable[[c_void_p], Any]:
+    """A C function as the end of a Handle."""
+    found: Any = function.__dict__.get("ending")
+    if found is None:
+        found = function.ending = raw(_END, function)
+    return found  # type: ignore[no-any-return]
+
+
+def freeing(function: Any, device: int) -> Callable[[c_void_p], Any]:
+    """ompjit_device_free as the end of a Handle."""
+    return partial(raw(_FREE, function), device)
 
 
 class Handle:
-    """One object of the C library, counted.
+    """One object of the C library.
+
+    It is made before its object, for which `place` is: a call that makes the
+    object and is interrupted behind that leaves an object with an owner.
 
     Args:
-        address: the object.
-        destroy: called with the address in the end.
-        parents: handles that must outlive it.
+        end: of C; called with the place, and `rest`, in the end. It takes NULL.
+        parents: handles of what the object lives in.
+        place: the address of the object, or the struct that `end` takes.
+        rest: arguments of `end` behind the place.
         keep: what the object points to, such as callbacks.
     """
 
-    __slots__ = ("address", "_destroy", "_parents", "_users", "_keep")
+    __slots__ = ("__del__", "_number", "_keep", "place")
+    __del__: Callable[[], Any]
 
     def __init__(
         self,
-        address: int | None,
-        destroy: Callable[[int], Any],
+        end: Callable[..., Any] | None,
         *parents: Handle,
+        place: Any = None,
+        rest: tuple[Any, ...] = (),
         keep: object = None,
     ) -> None:
-        assert address
-        self.address: int = address
-        self._destroy = destroy
-        self._parents = parents
-        self._users = 1
-        self._keep = keep
-        for parent in parents:
-            parent.hold()
+        self.place = c_void_p() if place is None else place
+        self._number = number = next(_numbers)
+        self._keep = keep, parents
+        record = _Record()
+        record.parents = tuple(parent._record() for parent in parents)
+        if end is not None:
+            record.__del__ = partial(end, self.place, *rest)
+        self.__del__ = partial(_records.pop, number, None)
+        _records[number] = record
 
-    def hold(self, locks: list[Any] = _locks) -> None:
-        """One user more."""
-        with locks[0]:
-            if not self._users:
-                raise ArgumentError("the object is closed", status="invalid")
-            self._users += 1
+    def _record(self) -> _Record:
+        """ArgumentError: a finalizer of the same cycle has come first."""
+        found = _records.get(self._number)
+        if found is None:
+            raise ArgumentError("the object is closed", status="invalid")
+        return found
 
-    def drop(self, locks: list[Any] = _locks) -> None:
-        """One user less; the last one destroys the object."""
-        with locks[0]:
-            self._users -= 1
-            if self._users:
-                return
-        address, self.address = self.address, 0
-        self._destroy(address)
-        for parent in self._parents:
-            parent.drop()
-
-    def __enter__(self) -> int:
-        self.hold()
-        return self.address
-
-    def __exit__(self, *error: object) -> None:
-        self.drop()
-
-
-def _interrupt_later(
-    start: Callable[..., Any] = start_new_thread,
-    pause: Callable[[float], Any] = sleep,
-    kill: Callable[[int, int], Any] = os.kill,
-    getpid: Callable[[], int] = os.getpid,
-    number: int = SIGINT,
-) -> None:
-    """Sends the signal when the caller is over."""
-
-    def again() -> None:
-        pause(0.001)
-        kill(getpid(), number)
-
-    start(again, ())
-
-
-def finalizer(work: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Decorates __del__. Python drops the exceptions of finalizers: a Ctrl-C that
-    came in one comes again."""
-
-    def __del__(
-        self: Any,
-        work: Callable[[Any], None] = work,
-        interrupt_later: Callable[[], None] = _interrupt_later,
-    ) -> None:
-        try:
-            work(self)
-        except KeyboardInterrupt:
-            interrupt_later()
-
-    return __del__
+    @property
+    def address(self) -> int:
+        """The object's address; 0 before it is made."""
+        self._record()
+        return self.place.value or 0
 
 
 class Shown:
@@ -134,12 +127,6 @@ class Shown:
     def address(self) -> int:
         """The address of the C object, for those who call the C API."""
         return self._handle.address
-
-    @finalizer
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.drop()
 
 
 class Owned(Shown):

@@ -13,7 +13,7 @@ from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from . import TYPE_CHECKING
 from ._dtype import _ORDER, DType, dtype
-from ._handle import finalizer
+from ._handle import Handle, raw
 from ._interface import Layout, c_strides as c_strides, layout
 
 if TYPE_CHECKING:
@@ -53,9 +53,10 @@ class _Buffer(ctypes.Structure):
 _get = ctypes.pythonapi.PyObject_GetBuffer
 _get.argtypes = (py_object, ctypes.POINTER(_Buffer), c_int)
 _get.restype = c_int
-_release = ctypes.pythonapi.PyBuffer_Release
-_release.argtypes = (ctypes.POINTER(_Buffer),)
-_release.restype = None
+_release = raw(
+    ctypes.PYFUNCTYPE(None, ctypes.POINTER(_Buffer)),
+    ctypes.pythonapi.PyBuffer_Release,
+)
 _STRIDED_WITH_FORMAT = 0x18 | 0x4  # PyBUF_STRIDES | PyBUF_FORMAT
 
 
@@ -92,20 +93,6 @@ class HostView(Layout):
         return size
 
 
-class _Release:
-    """Releases a buffer in the end."""
-
-    __slots__ = ("buffer", "release")
-
-    def __init__(self, buffer: _Buffer) -> None:
-        self.buffer = buffer
-        self.release = _release
-
-    @finalizer
-    def __del__(self) -> None:
-        self.release(byref(self.buffer))
-
-
 def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """The strides of a Fortran-contiguous array."""
     return c_strides(shape[::-1], itemsize)[::-1]
@@ -135,13 +122,19 @@ def _format(text: bytes, itemsize: int) -> DType:
     return dtype(name)
 
 
-def _from_buffer(obj: object) -> HostView | None:
+def held_buffer(obj: object) -> tuple[_Buffer, Handle]:
+    """An object's buffer, and what releases it in the end."""
     buffer = _Buffer()
+    owner = Handle(_release, place=buffer)
+    _get(obj, byref(buffer), _STRIDED_WITH_FORMAT)
+    return buffer, owner
+
+
+def _from_buffer(obj: object) -> HostView | None:
     try:
-        _get(obj, byref(buffer), _STRIDED_WITH_FORMAT)
+        buffer, owner = held_buffer(obj)
     except (TypeError, BufferError, ValueError):
         return None
-    owner = _Release(buffer)
     ndim = buffer.ndim
     shape = tuple(buffer.shape[:ndim]) if ndim else ()
     strides = buffer.strides  # arrays of ctypes have none

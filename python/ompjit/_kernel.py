@@ -78,7 +78,8 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
     )
 
     def __init__(self, address: int, module: Any) -> None:
-        self._handle = Handle(address, _nothing, module._handle)
+        # The kernel is its module's.
+        self._handle = Handle(None, module._handle, place=c_void_p(address))
         self.context: Context = module.context
         self._code = module
         info = abi.ompjit_kernel_info()
@@ -326,10 +327,6 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
         from ._bound import Bound
 
         return Bound(self, args, teams, threads, device, options)
-
-
-def _nothing(address: int) -> None:
-    """A kernel is its module's."""
 
 
 class Configured:

@@ -14,7 +14,7 @@ from ._device import Device
 from ._errors import (
     ArgumentError, FileError, NotFound, expect, from_error, string, utf8,
 )
-from ._handle import Handle
+from ._handle import Handle, ending
 from ._interrupt import interruptible
 from ._lib import _local, call, library, system_flags
 
@@ -155,17 +155,17 @@ class Module(Code):
     def _compile_now(self) -> None:
         how = self._how
         options, keep = _options(how)
-        address = c_void_p()
-        sources: list[tuple[str, str, Any]] = how["sources"]
-        with self.context._handle as ctx:
-            if len(sources) > 1:
-                _several(ctx, sources, options, address)
-            else:
-                _one(ctx, sources[0], how["host"], options, address)
-        del keep
-        self._handle = Handle(
-            address.value, library().module_destroy, self.context._handle
+        handle = Handle(
+            ending(library().module_destroy), self.context._handle
         )
+        sources: list[tuple[str, str, Any]] = how["sources"]
+        ctx = self.context.address
+        if len(sources) > 1:
+            _several(ctx, sources, options, handle.place)
+        else:
+            _one(ctx, sources[0], how["host"], options, handle.place)
+        del keep
+        self._handle = handle
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._how,)

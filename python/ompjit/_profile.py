@@ -25,8 +25,7 @@ class Profile:
 
     def _get(self, format: int) -> str:
         data, size = c_void_p(), c_size_t()
-        with self.context._handle as ctx:
-            call("context_profile", ctx, format, byref(data), byref(size))
+        call("context_profile", self.context.address, format, byref(data), byref(size))
         try:
             return string_at(data.value or 0, size.value).decode()
         finally:

@@ -9,7 +9,7 @@ from . import TYPE_CHECKING, _abi as abi
 from ._code import Code
 from ._context import Context
 from ._errors import from_error
-from ._handle import Handle
+from ._handle import Handle, ending
 from ._interrupt import interruptible
 from ._launcher import raw_launch
 from ._lib import _local, call, library, system_flags
@@ -81,16 +81,16 @@ class Program(Code):
         flags = (c_char_p * (len(_FLAGS) + len(more)))(*_FLAGS, *more)
         options.flags = flags
         options.nflags = len(flags)
-        module, kernel = c_void_p(), c_void_p()
+        self._handle = Handle(
+            ending(library().module_destroy), context._handle
+        )
+        module = self._handle.place
 
         def compile() -> None:
             call("module_from_c", context.address, source.encode(),
-                 byref(options), byref(module))
+                 byref(options), module)
 
         interruptible(compile, context)
-        self._handle = Handle(
-            module.value, library().module_destroy, context._handle
-        )
         self._kernel = c_void_p(library().module_kernel_at(module, 0))
         self._launch = raw_launch(context.address)
         self.source = source
@@ -144,14 +144,14 @@ class Program(Code):
 
     def prepare(self, device: Device) -> None:
         """Compiles it for a device, without a launch."""
-        frame, bound = self.frame(), c_void_p()
+        frame = self.frame()
+        bound = Handle(ending(library().bound_destroy), self._handle)
 
         def bind() -> None:
             call("kernel_bind", self._kernel, device.address,
-                 byref(frame.options), frame.array, self.count, byref(bound))
+                 byref(frame.options), frame.array, self.count, bound.place)
 
         interruptible(bind, self.context)
-        library().bound_destroy(bound)
 
     def run(
         self, frame: Frame, device: c_void_p, queue: Queue | None

@@ -9,7 +9,7 @@ from . import TYPE_CHECKING, _host
 from ._array import ndarray
 from ._device import Device, chosen
 from ._errors import ArgumentError, expect
-from ._handle import Handle, Owned
+from ._handle import Handle, Owned, ending
 from ._lib import call, inside, library
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ class Queue(Owned):
         return made
 
     def _begin(self, device: Device, stream: int | None) -> None:
-        address = c_void_p()
-        if stream is None:
-            call("queue_create", device.address, byref(address))
-        else:
-            call("queue_adopt", device.address, stream, byref(address))
         self._handle = Handle(
-            address.value, library().queue_destroy, device.context._handle
+            ending(library().queue_destroy), device.context._handle
         )
+        place = self._handle.place
+        if stream is None:
+            call("queue_create", device.address, place)
+        else:
+            call("queue_adopt", device.address, stream, place)
         self.device = device
         self._keep: list[object] = []
         self._tokens: list[contextvars.Token[Queue | None]] = []

@@ -14,7 +14,7 @@ import operator
 from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
 from ._errors import ArgumentError
-from ._handle import finalizer
+from ._handle import Handle, ending
 from ._interface import layout
 from ._lib import call, failed_callback, library, type_of
 
@@ -265,9 +265,8 @@ def _structs(
         raise ArgumentError(
             f"{name} is read-only, and the function writes to it"
         )
-    buffer = _host._Buffer()
-    _host._get(value, ctypes.byref(buffer), _host._STRIDED_WITH_FORMAT)
-    keep.append(_host._Release(buffer))
+    buffer, owner = _host.held_buffer(value)
+    keep.append(owner)
     return buffer.buf or 0, view.nbytes
 
 
@@ -339,7 +338,7 @@ def _pointer(name: str, kind: CType, mapped: int) -> Converter:
 class Callback:
     """A C function that calls a Python one; destroyed with this object."""
 
-    __slots__ = ("address", "_run", "_destroy")
+    __slots__ = ("_handle",)
 
     def __init__(self, kind: CType, function: Callable[..., Any]) -> None:
         target = kind.target
@@ -363,18 +362,14 @@ class Callback:
                     raise
                 return _INVALID
 
-        self._run = type_of("ompjit_callback_fn")(run)
-        made = ctypes.c_void_p()
-        call("callback_create", kind.pointer, self._run, None,
-             ctypes.byref(made))
-        self.address = made.value
-        self._destroy = library().callback_destroy
+        called = type_of("ompjit_callback_fn")(run)
+        self._handle = Handle(ending(library().callback_destroy), keep=called)
+        call("callback_create", kind.pointer, called, None,
+             self._handle.place)
 
-    @finalizer
-    def __del__(self) -> None:
-        address = getattr(self, "address", None)
-        if address:
-            self._destroy(address)
+    @property
+    def address(self) -> int:
+        return self._handle.address
 
 
 _C_FUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]

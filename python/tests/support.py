@@ -6,10 +6,9 @@ import signal
 import threading
 import time
 import unittest
-from ctypes import byref, c_void_p
 
 import ompjit
-from ompjit._handle import Handle, Owned
+from ompjit._handle import Handle, Owned, ending
 from ompjit._lib import call, library
 
 try:
@@ -25,16 +24,15 @@ class Module(Owned):
 
     def __init__(self, source, context=None):
         self.context = context or ompjit.context()
-        address = c_void_p()
+        self._handle = Handle(
+            ending(library().module_destroy), self.context._handle
+        )
         call(
             "module_from_c",
             self.context.address,
             source.encode(),
             None,
-            byref(address),
-        )
-        self._handle = Handle(
-            address.value, library().module_destroy, self.context._handle
+            self._handle.place,
         )
 
     @property

@@ -9,12 +9,12 @@ import sys
 import tempfile
 import threading
 import unittest
-from ctypes import byref, c_void_p
+from ctypes import CFUNCTYPE, byref, c_void_p
 
 import ompjit
 from ompjit import _lib
 from ompjit._callback import guarded
-from ompjit._handle import Handle
+from ompjit._handle import Handle, ending
 from ompjit._lib import call, library
 
 SOURCE = b"""
@@ -27,10 +27,9 @@ void twice(int n, int *x) {
 
 def compiled(context, source=SOURCE):
     """A module of the source, by the C API."""
-    address = c_void_p()
-    call("module_from_c", context.address, source, None, byref(address))
-    destroy = library().module_destroy
-    return Handle(address.value, destroy, context._handle)
+    made = Handle(ending(library().module_destroy), context._handle)
+    call("module_from_c", context.address, source, None, made.place)
+    return made
 
 
 class Contexts(unittest.TestCase):
@@ -284,16 +283,37 @@ class Progress(unittest.TestCase):
 class Lifetimes(unittest.TestCase):
     def test_a_parent_is_destroyed_after_its_children(self):
         order = []
-        parent = Handle(1, order.append)
-        child = Handle(2, order.append, parent)
-        grandchild = Handle(3, order.append, child)
-        parent.drop()
-        child.drop()
+        end = CFUNCTYPE(None, c_void_p)(order.append)
+        parent = Handle(end, place=c_void_p(1))
+        child = Handle(end, parent, place=c_void_p(2))
+        grandchild = Handle(end, child, place=c_void_p(3))
+        del parent, child
         self.assertEqual(order, [])
-        grandchild.drop()
+        del grandchild
         self.assertEqual(order, [3, 2, 1])
-        with self.assertRaises(ompjit.ArgumentError):
-            parent.hold()
+
+    def test_finalizers_of_a_cycle(self):
+        """A finalizer finds the object there, or is told that it is closed."""
+        found = []
+
+        class Node:
+            def __del__(self):
+                try:
+                    found.append(self.context.devices[0].name)
+                except ompjit.ArgumentError as error:
+                    found.append(str(error))
+
+        for _ in range(10):
+            first, second = Node(), Node()
+            first.context = ompjit.Context("host")
+            second.context, second.others = first.context, [first, second]
+            first.others = second.others
+            del first, second
+        gc.collect()
+        self.assertEqual(len(found), 20)
+        self.assertLessEqual(
+            set(found), {ompjit.device().name, "the object is closed"}
+        )
 
     def test_a_module_keeps_its_context(self):
         context = ompjit.Context("host")
@@ -302,7 +322,7 @@ class Lifetimes(unittest.TestCase):
         gc.collect()
         count = library().module_kernel_count(module.address)
         self.assertEqual(count, 1)
-        module.drop()
+        del module
 
     def test_cycles(self):
         for _ in range(20):
@@ -331,6 +351,21 @@ class Lifetimes(unittest.TestCase):
             [sys.executable, "-c", program], capture_output=True, text=True
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_objects_end_with_the_interpreter(self):
+        """Also those that a script's own names and functions refer to."""
+        program = (
+            "from ctypes import *\n"
+            "from ompjit._handle import Handle\n"
+            "put = CFUNCTYPE(c_int, c_void_p)(cast(CDLL(None).puts, c_void_p).value)\n"
+            "text = create_string_buffer(b'ended')\n"
+            "def function(): pass\n"
+            "function.itself = function\n"
+            "function.one = Handle(put, place=cast(text, c_void_p))\n"
+            "other = Handle(put, place=cast(text, c_void_p))\n"
+        )
+        out = subprocess.check_output([sys.executable, "-c", program], text=True)
+        self.assertEqual(out, "ended\n" * 2)
 
     def test_many_threads(self):
         def work():

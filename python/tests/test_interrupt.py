@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ctrl-C in a new process, at fixed times: it ends compiles and what runs on the
 host device at once, and the process computes the right results later."""
+import gc
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+from ctypes import CFUNCTYPE, c_int, c_void_p
 
 import ompjit
 from ompjit import _native
+from ompjit._lib import library
 
+PACKAGE = os.path.dirname(ompjit.__file__)
 HOST = ompjit.device().is_host
 
 # The signal comes when `delay` has passed. What is interrupted takes several times
@@ -133,26 +137,39 @@ saxpy_works()
 '''
 
 
-# Python itself drops what a finalizer raises.
+# Python itself drops what a finalizer raises. raise() comes from C.
 IN_A_FINALIZER = """
-import os, signal, time
-from ompjit._handle import Handle, Owned
+import signal, time
+from ctypes import CDLL, CFUNCTYPE, c_int, c_void_p, cast
+from ompjit._handle import Handle
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class Thing(Owned):
-    def __init__(self):
-        self._handle = Handle(1, lambda _: os.kill(os.getpid(), signal.SIGINT))
-
-
-thing = Thing()
+send = CFUNCTYPE(c_int, c_int)(cast(CDLL(None)["raise"], c_void_p).value)
+handle = Handle(send, place=c_int(signal.SIGINT))
 try:
-    del thing
+    del handle
     time.sleep(20)
 except KeyboardInterrupt:
     print("interrupted")
 """
+
+VOID = CFUNCTYPE(None, c_void_p)
+ENDS = {
+    "context_create": ("context_destroy", VOID),
+    "queue_create": ("queue_destroy", VOID),
+    "event_create": ("event_destroy", VOID),
+    "device_alloc": ("device_free", CFUNCTYPE(c_int, *[c_void_p] * 3)),
+}
+
+
+def objects():
+    """Objects in objects, which end in an order of their own."""
+    context = ompjit.Context("host")
+    memory = context.device(0).alloc(10)
+    queue = context.device(0).queue()
+    event = ompjit.Event(queue.device)
+    del context, queue
+    del event, memory
 
 
 class Finalizer(unittest.TestCase):
@@ -165,6 +182,65 @@ class Finalizer(unittest.TestCase):
         )
         self.assertEqual(out.stdout, "interrupted\n", out.stderr)
         self.assertEqual(out.stderr, "")
+
+    def count(self, make, end, kind):
+        """Counts the objects that there are by a function of the library."""
+        maker, ender = getattr(library(), make), getattr(library(), end)
+
+        def made(*args):
+            status = maker(*args)
+            self.there[make] += not status
+            return status
+
+        def ended(*args):
+            address = args[-2] if len(args) > 1 else args[0]
+            self.there[make] -= bool(address)
+            return ender(*args)
+
+        self.there[make] = 0
+        for name, mine, own in ((make, made, maker), (end, kind(ended), ender)):
+            setattr(library(), name, mine)
+            self.addCleanup(setattr, library(), name, own)
+
+    def interrupted_at(self, step):
+        """Ctrl-C at that instruction of the package; False: there are less."""
+        left = step
+
+        def trace(frame, event, arg):
+            nonlocal left
+            if not frame.f_code.co_filename.startswith(PACKAGE):
+                return None
+            frame.f_trace_opcodes = True
+            left -= 1
+            if not left:
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            objects()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        return left <= 0
+
+    def test_every_instruction(self):
+        """Wherever Ctrl-C comes, all objects end."""
+        objects()
+        before, self.there = sys.unraisablehook, {}
+        self.addCleanup(setattr, sys, "unraisablehook", before)
+        unraisable = []
+        sys.unraisablehook = unraisable.append
+        for make, (end, kind) in ENDS.items():
+            self.count(make, end, kind)
+        step = 1
+        while self.interrupted_at(step):
+            gc.collect(0)
+            self.assertFalse(any(self.there.values()), (step, self.there))
+            step += 1
+        self.assertGreater(step, 1000)
+        self.assertEqual(unraisable, [])
 
 
 @unittest.skipUnless(HOST, "launches on a GPU are not ended")
