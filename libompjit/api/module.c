@@ -448,6 +448,7 @@ ompjit_status ompjit__module_from_host(ompjit_context *ctx,
                                        ompjit_module **mod, ompjit_error *err)
 {
     ompjit__unit unit = {.from_source = true,
+                         .unread = true,
                          .own_lines = !ompjit__lines_wanted(options),
                          .name = ompjit__strdup(options->name),
                          .opt_level = options->opt_level

@@ -100,6 +100,7 @@ typedef struct ompjit__unit {
     unsigned opt_level;      /* 0 to 3                                     */
     ompjit__opts opts;       /* of the optimizer of device code            */
     bool from_source;        /* clang made both halves, of one text        */
+    bool unread;             /* no worker has read it: it is sent at once  */
     struct ompjit__templates *templates; /* core/template.h              */
     struct ompjit__cuda *cuda; /* a CUDA source (cuda_image.h), or NULL.
                                   device_bc is empty where clang cannot compile
@@ -137,8 +138,8 @@ void ompjit__unit_free(ompjit__unit *unit);
 /* Fills the unit's digests; false when memory runs out. Once, when nothing of
  * it changes any more. */
 bool ompjit__unit_seal(ompjit__unit *unit);
-/* unit_pack.c: as bytes, without templates, CUDA source, from_source and
- * own_lines, which whoever reads it sets. `out` is set on success only. */
+/* unit_pack.c: as bytes, without templates, CUDA source, from_source,
+ * unread and own_lines, which whoever reads it sets. `out` is set on success only. */
 void ompjit__unit_pack(const ompjit__unit *unit, ompjit__buf *out);
 bool ompjit__unit_unpack(ompjit__reader *r, ompjit__unit *out);
 /* A digest that no unit shares which would give other images, host halves or

@@ -100,7 +100,10 @@ static ompjit__outcome hand_over(ompjit__worker *w, ompjit__ask *ask)
 /* Asks; if the worker does not know the unit, sends it and asks once more. */
 static ompjit__outcome carry_out(ompjit__worker *w, ompjit__ask *ask)
 {
-    ompjit__outcome outcome = exchange(w, ask, &ask->request);
+    ompjit__outcome outcome =
+        ask->unit && ask->unit->unread ? hand_over(w, ask) : OMPJIT__ASKED;
+    if (!outcome)
+        outcome = exchange(w, ask, &ask->request);
     if (outcome || ask->state != OMPJIT__ASK_NEEDS_UNIT || !ask->unit)
         return outcome;
     outcome = hand_over(w, ask);

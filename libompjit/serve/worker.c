@@ -66,7 +66,15 @@ static bool receive_all(void *data, size_t size)
 static void send_frame(enum ompjit__frame kind, const void *bytes, size_t size)
 {
     const ompjit__frame_head head = {.kind = kind, .size = size};
-    if (!send_all(&head, sizeof head) || !send_all(bytes, size))
+    struct iovec parts[] = {{(void *)(uintptr_t)&head, sizeof head},
+                            {(void *)(uintptr_t)bytes, size}};
+    const struct msghdr both = {.msg_iov = parts, .msg_iovlen = 2};
+    const ssize_t n = sendmsg(channel, &both, MSG_NOSIGNAL);
+    const size_t sent = n > 0 ? (size_t)n : 0;
+    const size_t of_head = sent < sizeof head ? sent : sizeof head;
+    const char *rest = (const char *)bytes + (sent - of_head);
+    if (!send_all((const char *)&head + of_head, sizeof head - of_head) ||
+        !send_all(rest, size - (sent - of_head)))
         _exit(0); /* nobody listens */
 }
 

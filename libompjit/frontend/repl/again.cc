@@ -33,12 +33,14 @@ std::set<std::string> Generator::lacks()
     return found;
 }
 
+/* Without the symbol table of WriteBitcodeToFile, which linkers read. */
 std::string ompjit_repl::bitcode_of(const llvm::Module &module)
 {
-    std::string code;
-    llvm::raw_string_ostream stream(code);
-    llvm::WriteBitcodeToFile(module, stream);
-    return code;
+    llvm::SmallVector<char, 0> code;
+    llvm::BitcodeWriter writer(code);
+    writer.writeModule(module);
+    writer.writeStrtab();
+    return {code.begin(), code.end()};
 }
 
 bool ompjit_repl::take_host_half(Session &session, const std::string &host)
