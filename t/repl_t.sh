@@ -385,6 +385,16 @@ r = f(2);
 r + n" '(double) 4.0
 (double) 9.0' --device host
 
+printf '#define ON_DEVICE _Pragma("omp target map(tofrom: r)")\n' >device.h
+prints "a region without the word target knows all inputs before" \
+    '#include "device.h"
+typedef int number;
+number r = 4;
+static inline number twice(number n) { return 2 * n; }
+number unused(__float128 x) { return x; }
+ON_DEVICE r = twice(r);
+r' '(number) 8' --device host
+
 # ------------------------------------------------------------------- errors
 breaks "an error of the compiler" 'int x = 1;
 

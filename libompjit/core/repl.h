@@ -13,7 +13,8 @@
  *   DROP    instead of that: the host's half is not good
  *   KEEP    lacking: the last input belongs to the session now, if it was good;
  *           no answer
- *   REPLAY  as INPUT, lacking: it belongs to the session at once; no answer
+ *   REPLAY  as INPUT, lacking: it belongs to the session at once; no answer but
+ *           UNFIT
  *
  * Lacking: inputs whose device code was made with the last input, and lacks, or
  * lacked, functions: how many there are; of each number, functions (bytes: a

@@ -292,12 +292,32 @@ static void interrupt(struct server *s)
 }
 
 /* NULL: there are no more. */
+/* Waits for a request for a moment, or for any time. False: there is none. */
+static bool wait_for_request(struct server *s, bool moment)
+{
+    enum { MOMENT_NS = 20000000 };
+    struct timespec until;
+    int late = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += MOMENT_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&s->lock);
+    while (!s->first && !s->ends && !late)
+        late = moment ? pthread_cond_timedwait(&s->some, &s->lock, &until)
+                      : pthread_cond_wait(&s->some, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return !late;
+}
+
 static json *take(struct server *s)
 {
     json *body = NULL;
+    if (!wait_for_request(s, true)) {
+        engine_rest(repl_engine(s->repl));
+        wait_for_request(s, false);
+    }
     pthread_mutex_lock(&s->lock);
-    while (!s->first && !s->ends)
-        pthread_cond_wait(&s->some, &s->lock);
     struct request *r = s->first;
     if (r) {
         s->first = r->next;

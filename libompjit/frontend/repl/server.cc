@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,15 +146,17 @@ class Server {
     {
         ompjit__repl_head head;
         std::string bytes;
-        while (read_request(head, bytes)) {
+        bool more = read_request(head, bytes);
+        while (more) {
             ompjit__reader r = {bytes.data(), bytes.size(), false};
             serial = head.serial;
+            if (head.kind == OMPJIT__REPL_REPLAY && replay(head, bytes))
+                continue;
             if (head.kind == OMPJIT__REPL_INPUT)
                 try_input(read_input_request(&r));
             else if (head.kind == OMPJIT__REPL_KEEP)
                 keep(read_lacking(r));
-            else if (head.kind == OMPJIT__REPL_REPLAY)
-                replay(bytes);
+            more = read_request(head, bytes);
         }
     }
 
@@ -390,6 +393,12 @@ class Server {
         if (!good)
             return;
         read(result);
+        take(result, lacking);
+    }
+
+    /* It has been read. */
+    void take(const Result &result, const std::map<unsigned, Earlier> &lacking)
+    {
         settle_symbols(session, last, result);
         if (generator) {
             generator->generate(last.number);
@@ -427,17 +436,65 @@ class Server {
         }
     }
 
-    void replay(const std::string &bytes)
+    /* ---------------------------------------------------------- replay */
+
+    using Kept = std::pair<Input, std::map<unsigned, Earlier>>;
+
+    static Kept read_replay(const std::string &bytes)
     {
         ompjit__reader r = {bytes.data(), bytes.size(), false};
-        last = read_input_request(&r);
-        good = in_child([this] {
-            Result result;
-            session.report.on_end = [] { _exit(NOT_GOOD); };
-            read(result);
-            _exit(session.report.bad ? NOT_GOOD : GOOD);
+        Input input = read_input_request(&r);
+        return {input, read_lacking(r)};
+    }
+
+    /* Has the next request come, or a part of it? */
+    static bool has_request()
+    {
+        struct pollfd fd = {REQUESTS, POLLIN, 0};
+        return poll(&fd, 1, 0) > 0 && fd.revents & POLLIN;
+    }
+
+    /* As many as are there, of which one process finds out whether they are good.
+     * Else each has one of its own. `head` and `bytes`: the request, and then the
+     * next one, which is no such request. False: there is none. */
+    bool replay(ompjit__repl_head &head, std::string &bytes)
+    {
+        std::vector<Kept> all;
+        bool more;
+        do {
+            all.push_back(read_replay(bytes));
+            more = has_request() && read_request(head, bytes);
+        } while (more && head.kind == OMPJIT__REPL_REPLAY);
+        const bool all_good = are_good(all);
+        for (const Kept &each : all) {
+            good = all_good || (all.size() > 1 && are_good({each}));
+            last = each.first;
+            keep(each.second);
+        }
+        return more;
+    }
+
+    bool are_good(const std::vector<Kept> &all)
+    {
+        return in_child([&] {
+            for (const Kept &each : all) {
+                Result result;
+                last = each.first;
+                session.report.on_end = [&] { give_up(all.size() == 1); };
+                read(result);
+                if (session.report.bad)
+                    give_up(all.size() == 1);
+                take(result, each.second);
+            }
         });
-        keep(read_lacking(r));
+    }
+
+    /* The tool is told of what the device half cannot have. */
+    [[noreturn]] void give_up(bool tells)
+    {
+        if (tells && session.device)
+            write_text(OMPJIT__REPL_UNFIT, session.report.text);
+        _exit(NOT_GOOD);
     }
 };
 

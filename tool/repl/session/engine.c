@@ -521,7 +521,7 @@ static bool keep(struct unit *u)
     e->units = more;
     e->units[e->nunits++] = u;
     list_lacking(u, &lacking);
-    front_keep(e->front, &lacking);
+    front_keep(e->front, &u->in, &lacking);
     ompjit__buf_free(&lacking);
     return true;
 }
@@ -639,6 +639,11 @@ void engine_execute(engine *e, const char *name, unsigned line,
     }
     if (out->kind != OUTCOME_UNDONE)
         e->next++;
+}
+
+void engine_rest(engine *e)
+{
+    front_rest(e->front);
 }
 
 /* The front end reads the text alone. False: it cannot. */

@@ -9,9 +9,11 @@
  *         \                  GOOD: its bitcode, where it has target regions
  *          `> device half <---'
  *
- * Where there are no target regions nobody waits for the device half. What it
- * cannot read then (a type that devices lack) is not for devices; it is told
- * when a target region fails for it.
+ * An input whose text has no word `target` goes to the device half when it is
+ * needed there: with the next one that has, when its own host half turns out to
+ * have target regions, or when nobody waits for anything (front_rest). What it
+ * cannot read of such inputs (a type that devices lack) is not for devices; it is
+ * told when a target region fails for it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -50,6 +52,9 @@ struct front {
     struct half halves[HALVES];
     unsigned limit_ms;
     bool lacking;     /* front_set_lacking */
+    bool asks_device; /* the device half has the input that was tried last */
+    ompjit__buf later; /* requests for the device half; empty: none        */
+    unsigned nlater;
     unsigned cancels; /* of the context, when the request began */
     atomic_bool interrupted;
 };
@@ -158,20 +163,25 @@ void front_free(front *f)
         end_half(&f->halves[i]);
         ompjit__args_free(&f->halves[i].args);
     }
+    ompjit__buf_free(&f->later);
     free(f);
 }
 
 /* --------------------------------------------------------------- requests */
 
+static void add_request(ompjit__buf *to, enum ompjit__repl_request kind,
+                        uint32_t serial, const ompjit__buf *bytes)
+{
+    const ompjit__repl_head head = {kind, (uint32_t)bytes->size, serial, 0};
+    ompjit__buf_add(to, &head, sizeof head);
+    ompjit__buf_add(to, bytes->data, bytes->size);
+}
+
 static void ask(struct half *h, enum ompjit__repl_request kind,
                 const ompjit__buf *bytes)
 {
-    const ompjit__repl_head head = {kind, (uint32_t)bytes->size,
-                                    kind == OMPJIT__REPL_INPUT ? ++h->serial
-                                                               : h->serial,
-                                    0};
-    ompjit__buf_add(&h->send, &head, sizeof head);
-    ompjit__buf_add(&h->send, bytes->data, bytes->size);
+    add_request(&h->send, kind,
+                kind == OMPJIT__REPL_INPUT ? ++h->serial : h->serial, bytes);
 }
 
 static void begin(struct half *h)
@@ -405,18 +415,41 @@ void front_add_lacking(ompjit__buf *list, unsigned number,
     ompjit__pack_bytes(list, host ? host->data : NULL, host ? host->size : 0);
 }
 
-/* Text that is only looked at goes to the host half alone. */
-static void ask_both(front *f, const struct input *in,
+static void ask_half(struct half *h, const struct input *in,
                      enum ompjit__repl_mode mode, bool colours)
 {
-    int n = mode == OMPJIT__REPL_CODE ? HALVES : HOST + 1;
     ompjit__buf bytes = {0};
     pack_input(in, mode, colours, &bytes);
-    for (int i = 0; i < n; i++) {
-        begin(&f->halves[i]);
-        ask(&f->halves[i], OMPJIT__REPL_INPUT, &bytes);
-    }
+    begin(h);
+    ask(h, OMPJIT__REPL_INPUT, &bytes);
     ompjit__buf_free(&bytes);
+}
+
+/* The device half gets what has waited for it. */
+static void send_later(front *f)
+{
+    struct half *device = &f->halves[DEVICE];
+    ompjit__buf_add(&device->send, f->later.data, f->later.size);
+    device->send.failed |= f->later.failed;
+    ompjit__buf_free(&f->later);
+    f->nlater = 0;
+}
+
+static void ask_device(front *f, const struct input *in, bool colours)
+{
+    send_later(f);
+    ask_half(&f->halves[DEVICE], in, OMPJIT__REPL_CODE, colours);
+    f->asks_device = true;
+}
+
+/* Text that is only looked at goes to the host half alone. */
+static void ask_halves(front *f, const struct input *in,
+                       enum ompjit__repl_mode mode, bool colours)
+{
+    ask_half(&f->halves[HOST], in, mode, colours);
+    f->asks_device = false;
+    if (mode == OMPJIT__REPL_CODE && (f->lacking || strstr(in->text, "target")))
+        ask_device(f, in, colours);
 }
 
 /* The device half's process waits for word of the host half, or has ended. */
@@ -434,14 +467,13 @@ static ompjit_status try_host(front *f, struct input *in,
     enum { TRIES = 16 };
     struct half *host = &f->halves[HOST];
     for (int i = 0;; i++) {
-        ask_both(f, in, mode, colours);
+        ask_halves(f, in, mode, colours);
         ompjit_status status = wait_for(f, host, err);
         if (!status)
             status = check(host, err);
         if (!status && !answer_read(out, &host->reply, in))
             status = unreadable(err);
-        if (mode == OMPJIT__REPL_CODE &&
-            (status || out->verdict != OMPJIT__REPL_GOOD))
+        if (f->asks_device && (status || out->verdict != OMPJIT__REPL_GOOD))
             tell_device(f, OMPJIT__REPL_DROP);
         if (status || out->verdict != OMPJIT__REPL_AGAIN || i == TRIES)
             return status;
@@ -449,14 +481,17 @@ static ompjit_status try_host(front *f, struct input *in,
     }
 }
 
-static ompjit_status try_device(front *f, struct answer *out,
-                                ompjit_error *err)
+static ompjit_status try_device(front *f, const struct input *in, bool colours,
+                                struct answer *out, ompjit_error *err)
 {
     struct half *device = &f->halves[DEVICE];
     if (!out->entries && !f->lacking) {
-        tell_device(f, OMPJIT__REPL_HOST);
+        if (f->asks_device)
+            tell_device(f, OMPJIT__REPL_HOST);
         return OMPJIT_OK;
     }
+    if (!f->asks_device)
+        ask_device(f, in, colours);
     if (out->entries)
         ask(device, OMPJIT__REPL_HOST, &out->host);
     else
@@ -480,7 +515,7 @@ ompjit_status front_try(front *f, struct input *in,
     ompjit_status status = try_host(f, in, mode, colours, out, err);
     if (!status && out->verdict == OMPJIT__REPL_GOOD &&
         mode == OMPJIT__REPL_CODE) {
-        status = try_device(f, out, err);
+        status = try_device(f, in, colours, out, err);
         if (status)
             answer_free(out);
     }
@@ -488,17 +523,45 @@ ompjit_status front_try(front *f, struct input *in,
     return status;
 }
 
-void front_keep(front *f, const ompjit__buf *lacking)
+static void push_both(front *f)
 {
-    const ompjit__buf nothing = {0};
     ompjit__held held;
     ompjit__hold(&held, SIGPIPE);
-    for (int i = 0; i < HALVES; i++) {
-        ask(&f->halves[i], OMPJIT__REPL_KEEP,
-            i == DEVICE ? lacking : &nothing);
+    for (int i = 0; i < HALVES; i++)
         push(&f->halves[i]);
-    }
     ompjit__release(&held);
+}
+
+/* The device half reads it later. Memory is not for any number of inputs. */
+static void read_later(front *f, const struct input *in,
+                       const ompjit__buf *lacking)
+{
+    enum { MOST = 64 };
+    const uint32_t of_none = UINT32_MAX;
+    ompjit__buf bytes = {0};
+    pack_input(in, OMPJIT__REPL_CODE, false, &bytes);
+    ompjit__buf_add(&bytes, lacking->data, lacking->size);
+    add_request(&f->later, OMPJIT__REPL_REPLAY, of_none, &bytes);
+    ompjit__buf_free(&bytes);
+    if (++f->nlater >= MOST)
+        send_later(f);
+}
+
+void front_keep(front *f, const struct input *in, const ompjit__buf *lacking)
+{
+    const ompjit__buf nothing = {0};
+    ask(&f->halves[HOST], OMPJIT__REPL_KEEP, &nothing);
+    if (f->asks_device)
+        ask(&f->halves[DEVICE], OMPJIT__REPL_KEEP, lacking);
+    else
+        read_later(f, in, lacking);
+    push_both(f);
+}
+
+void front_rest(front *f)
+{
+    send_later(f);
+    push_both(f);
 }
 
 /* Without an answer: what has been good once is so again. */
@@ -506,6 +569,8 @@ ompjit_status front_restart(front *f, ompjit_error *err)
 {
     for (int i = 0; i < HALVES; i++)
         end_half(&f->halves[i]);
+    ompjit__buf_free(&f->later);
+    f->nlater = 0;
     return start(f, err);
 }
 
@@ -513,17 +578,11 @@ void front_replay(front *f, const struct input *in,
                   const ompjit__buf *lacking)
 {
     ompjit__buf bytes = {0};
-    ompjit__held held;
     pack_input(in, OMPJIT__REPL_CODE, false, &bytes);
-    ompjit__hold(&held, SIGPIPE);
-    for (int i = 0; i < HALVES; i++) {
-        if (i == DEVICE)
-            ompjit__buf_add(&bytes, lacking->data, lacking->size);
-        ask(&f->halves[i], OMPJIT__REPL_REPLAY, &bytes);
-        push(&f->halves[i]);
-    }
-    ompjit__release(&held);
+    ask(&f->halves[HOST], OMPJIT__REPL_REPLAY, &bytes);
     ompjit__buf_free(&bytes);
+    read_later(f, in, lacking);
+    push_both(f);
 }
 
 const char *front_unfit(const front *f)

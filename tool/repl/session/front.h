@@ -117,6 +117,7 @@ struct answer {
     bool entries;     /* it has target regions, or variables of devices      */
     bool constructs;  /* code runs when it is loaded                         */
     bool runs_once;   /* none of its instructions runs a second time         */
+    bool brief;       /* it runs before it is optimized (frontend/repl/brief.cc) */
     ompjit__buf host, device; /* bitcode; device: where there are entries    */
     ompjit__buf lacks;        /* functions that the device's code lacks; empty:
                                * none (core/repl.h)                          */
@@ -157,7 +158,9 @@ void front_set_lacking(front *f, bool lacking);
 void front_add_lacking(ompjit__buf *list, unsigned number,
                        const ompjit__buf *lacks, const ompjit__buf *host);
 /* The input that was tried last, and was good, belongs to the session. */
-void front_keep(front *f, const ompjit__buf *lacking);
+void front_keep(front *f, const struct input *in, const ompjit__buf *lacking);
+/* Nobody waits for anything: has read what was left for later. */
+void front_rest(front *f);
 /* Begins anew, with no input. */
 ompjit_status front_restart(front *f, ompjit_error *err);
 /* Has an input read that is known to be good, as a part of the session. */
