@@ -633,26 +633,70 @@ KNOWN
 { int once = KNOWN; printf("%d\n", once); }' '(int) 0
 0'
 prints "but loops and functions are" '#include "known.h"
-for (int i = 0; i < 1; i++) printf("%d\n", KNOWN);
+int n = 1;
+for (int i = 0; i < n; i++) printf("%d\n", KNOWN);
 { int i = 0; again: printf("%d\n", KNOWN); if (i++ < 1) goto again; }
-int f(void) { return KNOWN; }
-f()
-static int g(void) { return KNOWN; } g()
+static int g(void) { return n == 0 ? g() : KNOWN; } g()
 #pragma omp parallel num_threads(1)
-printf("%d\n", KNOWN);
+while (n--) printf("%d\n", KNOWN);
 { asm volatile(""); printf("%d\n", KNOWN); }' '1
 1
 1
 (int) 1
-(int) 1
 1
 1'
+prints "brief code is not before it has run" '#include "known.h"
+for (int i = 0; i < 10; i += 3) printf("%d", KNOWN);
+int f(void) { return KNOWN; }
+f()
+f()
+int g(void) { return KNOWN; } g()
+int h(void) { return 10 * g() + KNOWN; } h()
+f() + g() + h()
+int loop(int more) { int n = 0; for (int i = 0; i < more; i++) n = KNOWN; return n; } loop(9)
+#pragma omp parallel num_threads(1)
+printf("%d\n", KNOWN);' '0000(int) 0
+(int) 1
+(int) 0
+(int) 10
+(int) 13
+(int) 1
+0'
+prints "  and has one of each variable, and one address" 'int n = 1; int next(void) { return n++; } next()
+next()
+int count(void) { static int n; return ++n; } count()
+count()
+n
+int one(void) { return 1; } int (*first)(void) = one; first == one
+first == one
+int two(void) { return 2; }
+int (*second)(void) = two;
+two()
+two()
+second == two' '(int) 1
+(int) 2
+(int) 1
+(int) 2
+(int) 3
+(int) 1
+(int) 1
+(int) 2
+(int) 2
+(int) 1'
+breaks "  and a fault in optimized code has its line" 'int get(int *p) {
+    return *p;
+}
+int n = 7;
+get(&n)
+get(&n)
+get(0)' '^inputs.c:7: error: access to unmapped memory.* \(inputs.c:2\)$'
 printf '%s\n' '#include "known.h"' 'auto f = [] { return KNOWN; };' \
-    'f() + f()' '{ auto once = [] { return KNOWN; }; printf("%d\n", once()); }' \
+    'int n = 2, sum = 0;' 'while (n--) sum += f();' 'sum' \
+    '{ auto once = [] { return KNOWN; }; printf("%d\n", once()); }' \
     >inputs.cc
 succeeds "the same of C++" repl inputs.cc
 is "$out" "(int) 2
-0" "  for functions that are called twice, or once"
+0" "  for functions that are called in a loop, or once"
 
 # ---------------------------------------------------------------- processors
 prints "libomp's threads do not spin between inputs" \

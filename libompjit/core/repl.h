@@ -78,10 +78,11 @@ enum ompjit__repl_mode {
  * It goes on by the verdict:
  *
  *   GOOD     items, names, runs, shapes, members, value, whether there are offload entries, code
- *            that runs when the module is loaded, and none that runs more than
- *            once; the half's bitcode; of the device half functions that it
- *            lacks (bytes as above), and of earlier inputs that have lacked one
- *            number, functions, bitcode
+ *            that runs when the module is loaded, none that runs more than
+ *            once, and only code that takes less time than optimizing it
+ *            (frontend/repl/brief.cc); the half's bitcode; of the device half
+ *            functions that it lacks (bytes as above), and of earlier inputs
+ *            that have lacked one number, functions, bitcode
  *   AGAIN    blanks and hidden, to be sent with the same input once more
  *   UNDONE   nothing: the input is not complete
  *   BAD      nothing

@@ -15,16 +15,18 @@
 
 #include "frontend/repl/repl.h"
 
-namespace {
-
 /* Statements are run by the session; in C++ as constructors, each by an entry of
  * a list. */
-bool is_of_statements(const llvm::Function &f, unsigned number)
+bool ompjit_repl::is_statements(const llvm::Function &f, unsigned number)
 {
     const std::string name = "input_" + std::to_string(number);
     return f.getName() == name || f.getName().starts_with(name + "_") ||
            f.getSection() == ".text.startup";
 }
+
+namespace {
+
+using ompjit_repl::is_statements;
 
 /* Is it called once in the module, and by nobody else? */
 bool has_one_call(const llvm::Function &f)
@@ -49,7 +51,7 @@ bool has_loop(const llvm::Function &f)
 /* Some code compiles only where it is optimized: assembly whose constants are
  * arguments of inline functions, and calls that are errors unless they are
  * removed. */
-bool wants_optimizer(const llvm::Function &f)
+bool compiles_optimized_only(const llvm::Function &f)
 {
     if (f.hasFnAttribute("dontcall-error"))
         return true;
@@ -116,25 +118,30 @@ void leave_as_it_is(llvm::Function &f)
 
 void ompjit_repl::leave_rare_code(llvm::Module &module, unsigned number)
 {
-    if (llvm::any_of(module, wants_optimizer))
+    if (wants_optimizer(module))
         return;
     const std::vector<std::string> hosts = rare_host_versions(module);
     for (llvm::Function &f : module)
         if (!f.isDeclarationForLinker() &&
             (is_part_of(f, hosts) ||
-             (is_of_statements(f, number) && !has_loop(f))))
+             (is_statements(f, number) && !has_loop(f))))
             leave_as_it_is(f);
+}
+
+bool ompjit_repl::wants_optimizer(const llvm::Module &module)
+{
+    return llvm::any_of(module, compiles_optimized_only);
 }
 
 bool ompjit_repl::runs_once(const llvm::Module &module, unsigned number)
 {
+    if (wants_optimizer(module))
+        return false;
     for (const llvm::Function &f : module) {
-        if (wants_optimizer(f))
-            return false;
         if (f.isDeclarationForLinker())
             continue;
         if (has_loop(f) ||
-            !(is_of_statements(f, number) || has_one_call(f)))
+            !(is_statements(f, number) || has_one_call(f)))
             return false;
     }
     return true;

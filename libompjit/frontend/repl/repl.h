@@ -11,7 +11,8 @@
  *   versions.cc   names that are declared once more
  *   value.cc      the expression at the end (shape.cc: how it is shown;
  *                 object.cc: the same of objects of C++)
- *   generate.cc   the module (once.cc: is it worth being optimized?)
+ *   generate.cc   the module (once.cc: is it worth being optimized?
+ *                 brief.cc: before it has run?)
  *   device_variable.cc   variables of `declare target` that others use
  *   again.cc      code of earlier inputs that lacks functions of this one
  *   reply.cc      the answer (report.cc: diagnostics in it)
@@ -396,6 +397,14 @@ class Generator {
 bool runs_once(const llvm::Module &module, unsigned number);
 /* once.cc: marks functions of a host half that are not worth it. */
 void leave_rare_code(llvm::Module &module, unsigned number);
+/* once.cc: does some of its code compile only where it is optimized? */
+bool wants_optimizer(const llvm::Module &module);
+/* once.cc: is it one of the functions that are that input's statements? */
+bool is_statements(const llvm::Function &f, unsigned number);
+
+/* brief.cc: does the code of the input that was read take less time to run once
+ * than to be optimized, and may the session have a second copy of it? */
+bool is_brief(Session &session, const llvm::Module &module, unsigned number);
 
 /* again.cc: what the device half keeps of the input that was read, before its
  * variables are the session's. */

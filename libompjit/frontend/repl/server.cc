@@ -289,6 +289,8 @@ class Server {
         ompjit__pack_number(reply, module && has_entries(*module));
         ompjit__pack_number(reply, module && generator->constructs);
         ompjit__pack_number(reply, module && runs_once(*module, last.number));
+        ompjit__pack_number(reply, module && !session.device &&
+                                       is_brief(session, *module, last.number));
         ompjit__pack_bytes(reply, code.data(), code.size());
         if (session.device)
             reply_lacking(lacks, remade, reply);

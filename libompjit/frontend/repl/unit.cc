@@ -6,6 +6,7 @@
 #include "frontend/repl/again.cc"
 #include "frontend/repl/assigned.cc"
 #include "frontend/repl/body.cc"
+#include "frontend/repl/brief.cc"
 #include "frontend/repl/complete.cc"
 #include "frontend/repl/device_variable.cc"
 #include "frontend/repl/generate.cc"

@@ -64,6 +64,7 @@ static void unit_free(struct unit *u)
 {
     if (!u)
         return;
+    ompjit_module_destroy(u->optimized);
     ompjit_module_destroy(u->mod);
     input_free(&u->in);
     answer_free(&u->answer);
@@ -151,18 +152,28 @@ void outcome_fail(struct outcome *out, const struct input *in,
 
 /* ------------------------------------------------------------------ modules */
 
-/* Code that runs once is not worth being optimized. */
+static const ompjit_opt_level NOT_AT_ALL = (ompjit_opt_level)1; /* -O0 */
+
+/* Has the input functions that are optimized when they are used again? */
+static bool is_brief(const struct unit *u)
+{
+    return u->answer.brief && !u->answer.runs_once && !u->answer.entries &&
+           u->e->opt_level != NOT_AT_ALL;
+}
+
+/* Code that runs once is not worth being optimized, and brief code not before it
+ * has run. */
 static ompjit_module_options options_of(const struct unit *u)
 {
-    enum { NOT_AT_ALL = 1 }; /* -O0 */
     static const char *const lines[] = {"-g"};
     const struct answer *a = &u->answer;
     ompjit_module_options options = OMPJIT_MODULE_OPTIONS_INIT;
     options.name = u->in.name;
     options.flags = lines;
     options.nflags = u->e->debugs;
-    options.opt_level =
-        a->runs_once && !a->entries ? NOT_AT_ALL : u->e->opt_level;
+    options.opt_level = (a->runs_once && !a->entries) || is_brief(u)
+                            ? NOT_AT_ALL
+                            : u->e->opt_level;
     return options;
 }
 
@@ -188,42 +199,103 @@ static void add_cause(const engine *e, ompjit_error *err)
                      e->late.text);
 }
 
+/* Links one of the unit's modules. */
+static ompjit_status link_module(struct unit *u, ompjit_module *mod,
+                                 ompjit_error *err)
+{
+    engine *e = u->e;
+    const struct unit *outer = e->linking;
+    u->linking = true;
+    e->linking = u;
+    e->late.status = OMPJIT_OK;
+    ompjit_status status = ompjit__module_link(mod, &e->linkage, err);
+    e->linking = outer;
+    u->linking = false;
+    if (status)
+        add_cause(e, err);
+    else
+        guard_add(e, mod);
+    return status;
+}
+
 /* The module with all its addresses. A failure leaves it as it was. */
 static ompjit_status link_unit(struct unit *u, ompjit_error *err)
 {
     if (u->linked)
         return OMPJIT_OK;
     ompjit_status status = make_module(u, err);
+    if (!status)
+        status = link_module(u, u->mod, err);
     if (status)
         return status;
-    u->linking = true;
-    u->e->late.status = OMPJIT_OK;
-    status = ompjit__module_link(u->mod, &u->e->linkage, err);
-    u->linking = false;
-    u->linked = !status;
-    if (status) {
-        add_cause(u->e, err);
-        return status;
-    }
-    guard_add(u->e, u->mod);
-    ompjit__buf_free(&u->answer.host);
+    u->linked = true;
+    if (!is_brief(u))
+        ompjit__buf_free(&u->answer.host);
     ompjit__buf_free(&u->answer.device);
     return OMPJIT_OK;
 }
 
+/* Makes the module of a brief unit whose functions other inputs use. Nothing
+ * runs its constructors. */
+static ompjit_status link_optimized(struct unit *u, ompjit_error *err)
+{
+    ompjit_module_options options = options_of(u);
+    ompjit_module *mod;
+    if (u->optimized)
+        return OMPJIT_OK;
+    options.opt_level = u->e->opt_level;
+    ompjit_status status = ompjit__module_from_host(
+        u->e->ctx, &u->answer.host, &options, &mod, err);
+    if (status)
+        return status;
+    status = link_module(u, mod, err);
+    if (status) {
+        ompjit_module_destroy(mod);
+        return status;
+    }
+    u->optimized = mod;
+    ompjit__buf_free(&u->answer.host);
+    return OMPJIT_OK;
+}
+
+/* Does whoever asks for a function of a brief unit run it first, and briefly? */
+static bool is_first_use(struct unit *u)
+{
+    const struct unit *asks = u->e->linking;
+    if (!asks || !asks->answer.runs_once || !asks->answer.brief)
+        return false;
+    if (!u->linked && !u->optimized)
+        u->user = asks->in.number;
+    return u->user == asks->in.number;
+}
+
+/* Links the module that has the name for whoever asks. */
+static ompjit_status link_for(struct unit *u, bool function, bool *lasts,
+                              ompjit_module **mod, ompjit_error *err)
+{
+    const bool optimized = is_brief(u) && function && !is_first_use(u);
+    ompjit_status status = optimized ? link_optimized(u, err)
+                                     : link_unit(u, err);
+    *lasts = optimized || !is_brief(u) || !function;
+    *mod = optimized ? u->optimized : u->mod;
+    return status;
+}
+
 /* symbols_late */
-static void *find_in_unit(void *owner, const char *name)
+static void *find_in_unit(void *owner, const char *name, bool function,
+                          bool *lasts)
 {
     struct unit *u = owner;
+    ompjit_module *mod;
     void *address = NULL;
     ompjit_error err;
     if (u->linking)
         return NULL;
     guard_busy(true);
-    if (link_unit(u, &err))
+    if (link_for(u, function, lasts, &mod, &err))
         u->e->late = err;
     else
-        ompjit__hostjit_symbol(u->mod->hostjit, name, &address, NULL);
+        ompjit__hostjit_symbol(mod->hostjit, name, &address, NULL);
     guard_busy(false);
     return address;
 }
@@ -344,6 +416,9 @@ static void drop_unit(struct unit *u)
 {
     symbols_drop(u->e->symbols, u->in.number);
     exchange_remade(u, true);
+    if (u->optimized)
+        engine_forget(u->e, u->optimized);
+    u->optimized = NULL;
     if (u->linked)
         engine_forget(u->e, u->mod);
     else

@@ -27,6 +27,11 @@ struct unit {
     struct answer answer;
     ompjit_module *mod;  /* NULL: not made yet            */
     bool linked, linking;
+    /* The same optimized, of a brief input of which another one uses a function;
+     * NULL: none has. `user`: the input that had `mod` linked, to run it once;
+     * 0: none. */
+    ompjit_module *optimized;
+    unsigned user;
     const struct object *object; /* shows its value; NULL: nothing has to */
 };
 
@@ -54,6 +59,7 @@ struct engine {
     unsigned limit_s;        /* for an input's run; 0: any time            */
     ompjit__module_code code; /* of all units */
     struct unit *running;     /* NULL: none   */
+    const struct unit *linking; /* so         */
     ompjit_error late;   /* why a module could not be made when it was used */
     /* Modules of inputs that failed when they ran, or were taken back: what they
      * have left behind may point to them. */

@@ -51,6 +51,8 @@ static void add_place(engine *e, uintptr_t pc, ompjit_error *err)
         struct unit *u = i > e->nunits ? e->running : e->units[i - 1];
         if (u->linked)
             ompjit__hostjit_place(u->mod->hostjit, pc, &place);
+        if (u->optimized && !place.size)
+            ompjit__hostjit_place(u->optimized->hostjit, pc, &place);
     }
     if (place.size)
         ompjit__fail(err, own.status, own.stage, "%s%s", own.text, place.data);

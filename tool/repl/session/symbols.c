@@ -132,9 +132,14 @@ bool symbols_declare(symbols *s, const char *name, unsigned input)
 
 static void *address_of(struct symbol *symbol)
 {
-    if (!symbol->address && symbol->late)
-        symbol->address = symbol->late(symbol->owner, symbol->name);
-    return symbol->address;
+    bool lasts = true;
+    if (symbol->address || !symbol->late)
+        return symbol->address;
+    void *address =
+        symbol->late(symbol->owner, symbol->name, symbol->function, &lasts);
+    if (lasts)
+        symbol->address = address;
+    return address;
 }
 
 /* ompjit__stubs_find */

@@ -18,8 +18,10 @@ void symbols_free(symbols *s);
 /* The name is that input's. False: no memory. */
 bool symbols_add(symbols *s, const char *name, void *address, unsigned input);
 /* The same of one whose code is not made yet: `late` has it made and returns the
- * address; NULL: it cannot be, or it is under way. */
-typedef void *symbols_late(void *owner, const char *name);
+ * address; NULL: it cannot be, or it is under way. `lasts`: set to false where
+ * whoever asks next is to have another address. */
+typedef void *symbols_late(void *owner, const char *name, bool function,
+                           bool *lasts);
 bool symbols_add_late(symbols *s, const char *name, bool function,
                       symbols_late *late, void *owner, unsigned input);
 /* A function is declared, and may be defined later. */
