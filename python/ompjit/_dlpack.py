@@ -231,23 +231,52 @@ def _ask(value: Any, place: tuple[int, int]) -> Any:
 Taken = Union[ndarray, _host.HostView]
 
 
+def _place(value: Any) -> tuple[int, int]:
+    """DLPack's type and number of the device that has an array."""
+    try:
+        kind, number = value.__dlpack_device__()
+        return int(kind), int(number)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"__dlpack_device__ of a {type(value).__name__} tells no device"
+        ) from None
+
+
+def on_host(value: Any) -> _host.HostView | None:
+    """An array in host memory; None: it is in another memory."""
+    if _place(value)[0] not in (CPU, CUDA_HOST):
+        return None
+    found = source(value, None)
+    assert isinstance(found, _host.HostView)
+    return found
+
+
+def elsewhere(value: Any, device: Device | None) -> ndarray | None:
+    """An array in the device's memory; None: it is in host memory."""
+    if _place(value)[0] in (CPU, CUDA_HOST):
+        return None
+    found = source(value, device)
+    assert isinstance(found, ndarray)
+    return found
+
+
 def source(value: Any, device: Device | None) -> Taken:
     """Another library's array: in host memory, or as a device's."""
     if not hasattr(value, "__dlpack__"):
         raise ArgumentError(f"a {type(value).__name__} has no __dlpack__")
-    place = tuple(value.__dlpack_device__())
+    place = _place(value)
     where = chosen(device)
     if place[0] not in (CPU, CUDA, CUDA_HOST, CUDA_MANAGED):
         raise ArgumentError(
             f"the {type(value).__name__} is on a device of DLPack's type "
-            f"{int(place[0])}, which is not supported"
+            f"{place[0]}, which is not supported"
         )
     if place[0] in (CUDA, CUDA_MANAGED) and where.is_host:
         raise ArgumentError(
             f"the {type(value).__name__} is in a GPU's memory, and "
             f"{where!r} cannot read it"
         )
-    capsule = _ask(value, (int(place[0]), int(place[1])))
+    capsule = _ask(value, place)
     for name in (_NEW, _OLD):
         if _valid(id(capsule), name):
             return _take(capsule, name, where)

@@ -25,8 +25,8 @@ class Function(_native.Callable or object):  # type: ignore[misc]
     """A C function of a module.
 
     Its arguments are numbers, which must fit their types, and arrays in host
-    memory: numpy's, or anything with the buffer protocol or
-    __array_interface__, of the elements' own type, contiguous, and as long as
+    memory: numpy's, or anything with the buffer protocol,
+    __array_interface__ or DLPack, of the elements' own type, contiguous, and as long as
     the function's map clauses say for the other arguments. None is a null
     pointer, a Python function a callback; structs are ctypes.Structure or
     bytes. What is wrong raises ArgumentError before anything runs. What goes

@@ -2,7 +2,7 @@
 """Arrays in host memory, of other libraries: where they are and what they are.
 
 `view(obj)` reads the buffer protocol (numpy arrays, array.array, bytes, mmap,
-memoryview) or `__array_interface__`.
+memoryview), `__array_interface__` or DLPack.
 """
 from __future__ import annotations
 
@@ -161,6 +161,11 @@ def _from_interface(obj: object, interface: dict[str, Any]) -> HostView:
     )
 
 
+def lends(obj: object) -> bool:
+    """Whether it is an array that DLPack can lend."""
+    return hasattr(obj, "__dlpack__") and not isinstance(obj, type)
+
+
 def view(obj: object) -> HostView | None:
     """The array in host memory that an object is; None: it is none."""
     found = _from_buffer(obj)
@@ -168,6 +173,10 @@ def view(obj: object) -> HostView | None:
         interface = getattr(obj, "__array_interface__", None)
         if isinstance(interface, dict):
             found = _from_interface(obj, interface)
+    if found is None and lends(obj):
+        from ._dlpack import on_host
+
+        found = on_host(obj)
     return found
 
 

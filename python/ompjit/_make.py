@@ -222,7 +222,7 @@ def _source(
     host = None if isinstance(value, (list, tuple)) else _host.view(value)
     if host is not None:
         return host
-    if hasattr(value, "__dlpack__"):
+    if _host.lends(value):
         from ._dlpack import source
 
         return source(value, device)

@@ -40,6 +40,14 @@ def _cuda_view(
     return found.address, value
 
 
+def _lent(value: Any, device: Device) -> ndarray | None:
+    if not _host.lends(value):
+        return None
+    from ._dlpack import elsewhere
+
+    return elsewhere(value, device)
+
+
 def _check_packed(name: str, a: Any, size: int) -> None:
     """ArgumentError for an array with gaps: C finds its elements behind each
     other, in C's order or in Fortran's."""
@@ -89,6 +97,9 @@ def device_pointer(value: Any, device: Device, name: str) -> tuple[int, object]:
             return _cuda_view(name, value, interface)
     host = _host.view(value)
     if host is None:
+        lent = _lent(value, device)
+        if lent is not None:
+            return device_pointer(lent, device, name)
         raise ArgumentError(
             f"{name} is a {type(value).__name__}; the kernel takes a pointer: "
             "an ompjit array, or a host array where it runs on the host"

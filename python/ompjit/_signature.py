@@ -222,9 +222,10 @@ def _host_array(
         return _structs(name, element, writes, value, keep)
     found = _host.view(value)
     if found is None:
+        way = "; pass numpy.asarray() of it" * hasattr(value, "__array__")
         raise ArgumentError(
             f"{name} is a {_class(value)}; it is an array of {element.text}, "
-            "or None"
+            f"or None{way}"
         )
     kind = found.dtype
     if not _fits(element, kind.kind, kind.itemsize):
@@ -278,6 +279,16 @@ def _on_a_gpu(value: Any) -> int:
     return layout(value, name, getattr(value, name)).address
 
 
+def _lent(value: Any) -> Any:
+    """The value, or the array that it is in a GPU's memory by DLPack."""
+    if hasattr(value, "__array_interface__") or not _host.lends(value):
+        return value
+    from ._dlpack import elsewhere
+
+    found = elsewhere(value, None)
+    return value if found is None else found
+
+
 def _pointer(name: str, kind: CType, mapped: int) -> Converter:
     element = kind.element()
     # Fortran's scalars: numbers are passed by the address of a copy.
@@ -312,6 +323,7 @@ def _pointer(name: str, kind: CType, mapped: int) -> Converter:
             slot.p = ctypes.cast(value, ctypes.c_void_p).value
             keep.append(value)
             return UNKNOWN
+        value = _lent(value)
         if isinstance(value, ndarray):
             if not value.device.is_host:
                 if mapped:

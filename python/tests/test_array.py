@@ -7,7 +7,7 @@ import mmap
 import unittest
 
 import ompjit
-from support import needs_numpy, numpy as np
+from support import SAXPY, needs_numpy, numpy as np
 
 HOST = ompjit.device().is_host
 
@@ -316,6 +316,53 @@ class Dlpack(unittest.TestCase):
             ompjit.from_dlpack(strange)
         with self.assertRaises(ompjit.ArgumentError):
             ompjit.from_dlpack([1, 2])
+        for strange.device in "x", None, (1,), (1, "a"), ("b", 0):
+            for take in ompjit.from_dlpack, ompjit.asarray, ompjit.elementwise("2*x"):
+                with self.assertRaisesRegex(
+                    ompjit.ArgumentError, "__dlpack_device__ of a Strange tells"
+                ):
+                    take(strange)
+        with self.assertRaisesRegex(ompjit.ArgumentError, "a type is no number"):
+            ompjit.asarray(Strange)
+
+    def test_tensors(self):
+        """What has DLPack alone, as torch's, is taken everywhere."""
+        m = ompjit.compile(SAXPY + MAPPED)
+        kernel, x, y = m.kernels["saxpy"], ompjit.ones(4, "f4"), ompjit.ones(4, "f4")
+        kernel(4, 2, Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [3] * 4)
+        kernel.bind(4, 2, Tensor(x), Tensor(y))()
+        self.assertEqual(y.tolist(), [5] * 4)
+        ompjit.elementwise("y = 2*x + y")(Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [7] * 4)
+        if not HOST:
+            with self.assertRaisesRegex(ompjit.ArgumentError, "the function maps"):
+                m.mapped(4, 2, Tensor(x), Tensor(y))
+        m.saxpy(4, 2, Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [9] * 4)
+
+    def test_tensors_of_the_host(self):
+        m = ompjit.compile(SAXPY + MAPPED)
+        with ompjit.Context("host"):
+            x, y = ompjit.ones(4, "f4"), ompjit.ones(4, "f4")
+            readonly = ompjit.ones(4, "f4")
+            readonly.readonly = True
+            double, strided = ompjit.ones(4), ompjit.ones(8, "f4")[::2]
+        m.mapped(4, 2, Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [3] * 4)
+        ompjit.elementwise("y = 2*x + y")(Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [5] * 4)
+        with ompjit.data(to=Tensor(x), tofrom=Tensor(y)):
+            m.mapped(4, 2, Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [7] * 4)
+        for wrong, text in (
+            (lambda: m.mapped(5, 2, Tensor(x), Tensor(y)), "needs 5 elements"),
+            (lambda: m.mapped(4, 2, Tensor(double), Tensor(y)), "float64"),
+            (lambda: m.mapped(4, 2, Tensor(strided), Tensor(y)), "contiguous"),
+            (lambda: m.mapped(4, 2, Tensor(x), Tensor(readonly)), "read-only"),
+        ):
+            with self.assertRaisesRegex(ompjit.ArgumentError, text):
+                wrong()
 
     @needs_numpy
     @unittest.skipUnless(HOST, "numpy's are in host memory")
@@ -339,6 +386,21 @@ class Dlpack(unittest.TestCase):
         self.assertTrue(b.readonly)
         with self.assertRaises(ompjit.ArgumentError):
             b[0] = 1
+
+
+class Tensor:
+    """An array of another library that is known by DLPack alone."""
+
+    def __init__(self, a):
+        self.__dlpack__, self.__dlpack_device__ = a.__dlpack__, a.__dlpack_device__
+
+
+MAPPED = """
+void mapped(long n, float a, const float *x, float *y) {
+    #pragma omp target map(to: x[:n]) map(y[:n])
+    for (long i = 0; i < n; i++) y[i] += a * x[i];
+}
+"""
 
 
 class _Table(ctypes.Structure):
