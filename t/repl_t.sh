@@ -363,6 +363,11 @@ int r;
 #pragma omp target map(from: r)
 r = f();' '^inputs.c:6: error: .*undefined symbols: plain$' --device host
 
+breaks "an undefined variable" 'extern int plain;
+plain' '^inputs.c:2: error: .*undefined symbols: plain$'
+like "$(cat stderr)" '^Define them in an input, .*\(-l\)' \
+    "  and where it can come from"
+
 # clang notes what devices cannot do, and tells it when a function is used on
 # one, inputs later.
 wide='double f(double x) { __float128 y = x; return (double)(y * y); }

@@ -310,6 +310,7 @@ struct ompjit_context {
                                   goes through; 0: the driver's            */
     unsigned max_variants;     /* of a kernel on a device; UINT_MAX: any   */
     bool explain;              /* modules say what became of them          */
+    const char *link_advice;   /* loader/jit.h; NULL: that to programs     */
     bool tune;                 /* target constructs try geometries         */
     ompjit__opts opts;         /* of modules that do not say               */
     char *record;              /* file for a list of variants; NULL: none  */

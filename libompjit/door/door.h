@@ -111,8 +111,9 @@ typedef struct ompjit__door {
     void (*work)(int socket, int life);
     /* backend/host/orc.c: in the application's process always. One thread at a
      * time for each; loader/jit.c locks. */
-    ompjit_status (*orc_new)(const char *name, ompjit__orc_find *find,
-                             void *data, ompjit__orc **out, ompjit_error *err);
+    ompjit_status (*orc_new)(const char *name, const char *advice,
+                             ompjit__orc_find *find, void *data,
+                             ompjit__orc **out, ompjit_error *err);
     ompjit_status (*orc_define)(ompjit__orc *orc, const ompjit__absolute *defs,
                                 size_t n, ompjit_error *err);
     ompjit_status (*orc_add)(ompjit__orc *orc, const void *object, size_t size,

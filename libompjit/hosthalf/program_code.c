@@ -257,6 +257,7 @@ static ompjit_status new_jit(ompjit__hostjit *h, ompjit__jit_find *look,
     if (status)
         return status;
     ompjit__jit_search(*out, look, h);
+    ompjit__jit_advise(*out, h->mod->ctx->link_advice);
     if (!h->mod->unit.own_lines)
         ompjit__jit_debug(*out);
     status = ompjit__jit_define(*out, always, OMPJIT__COUNT(always), err);

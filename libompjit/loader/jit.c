@@ -26,6 +26,7 @@
  * `lock`; the rest is set before the first one. */
 struct ompjit__jit {
     char *name;
+    const char *advice;
     ompjit__buf pending;    /* the only object, until the first lookup   */
     ompjit__elf *plain;     /* and then, where elf.c could link it       */
     ompjit__absolute *defs; /* names are copies                          */
@@ -114,6 +115,11 @@ void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data)
     jit->find_data = data;
 }
 
+void ompjit__jit_advise(ompjit__jit *jit, const char *advice)
+{
+    jit->advice = advice;
+}
+
 /* ----------------------------------------------------------- create, free */
 
 static void *find_for_orc(void *jit, const char *name)
@@ -129,8 +135,8 @@ static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
         return OMPJIT_OK;
     ompjit_status status = ompjit__door_open(&jit->door, err);
     if (!status)
-        status = jit->door->orc_new(jit->name, find_for_orc, jit, &jit->orc,
-                                    err);
+        status = jit->door->orc_new(jit->name, jit->advice, find_for_orc, jit,
+                                    &jit->orc, err);
     if (!status)
         status = jit->door->orc_define(jit->orc, jit->shared, jit->nshared,
                                        err);

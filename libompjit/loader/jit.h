@@ -35,6 +35,9 @@ void ompjit__jit_share(ompjit__jit *jit, const ompjit__absolute *defs,
  * known). Set before the first lookup. */
 typedef void *ompjit__jit_find(void *data, const char *name);
 void ompjit__jit_search(ompjit__jit *jit, ompjit__jit_find *find, void *data);
+/* Stands behind undefined symbols, for the user, in place of where a program's
+ * can come from; borrowed, NULL: that. Set before the first lookup. */
+void ompjit__jit_advise(ompjit__jit *jit, const char *advice);
 /* Debuggers are told of what is added from now on. Without this, perf alone is,
  * where OMPJIT_PERF=1. */
 void ompjit__jit_debug(ompjit__jit *jit);

@@ -18,6 +18,7 @@
 /* One LLJIT with one library, to which all objects of a module belong. */
 struct ompjit__orc {
     char *name;
+    const char *advice;   /* of jit.h */
     ompjit__orc_find *find;
     void *find_data;
     LLVMOrcLLJITRef lljit;
@@ -75,6 +76,13 @@ static void add_names(ompjit__buf *out, const char *names, const char *end)
     }
 }
 
+/* The advice to those who load one program. */
+static const char of_programs[] =
+    "They can come from a further source (ompjit_module_from_sources; "
+    "ompjit run a.c b.c --), a library (-l), or the application, where it is "
+    "linked with -rdynamic; C++ functions are found by a source that is C++ "
+    "by its name (name=\"x.cpp\").";
+
 /* The names are those between `names` and `end` in ORC's text. */
 static ompjit_status undefined_symbols(const ompjit__orc *orc,
                                        const char *names, const char *end,
@@ -86,14 +94,9 @@ static ompjit_status undefined_symbols(const ompjit__orc *orc,
         readable.failed
             ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
             : ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
-                           "%s: undefined symbols: %s\n"
-                           "They can come from a further source "
-                           "(ompjit_module_from_sources; ompjit run a.c b.c "
-                           "--), a library (-l), or the application, where it "
-                           "is linked with -rdynamic; C++ functions are found "
-                           "by a source that is C++ by its name "
-                           "(name=\"x.cpp\").",
-                           orc->name, readable.data);
+                           "%s: undefined symbols: %s\n%s", orc->name,
+                           readable.data,
+                           orc->advice ? orc->advice : of_programs);
     ompjit__buf_free(&readable);
     return status;
 }
@@ -224,13 +227,15 @@ static ompjit_status start(ompjit__orc *orc, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-ompjit_status ompjit__orc_new(const char *name, ompjit__orc_find *find,
-                              void *data, ompjit__orc **out, ompjit_error *err)
+ompjit_status ompjit__orc_new(const char *name, const char *advice,
+                              ompjit__orc_find *find, void *data,
+                              ompjit__orc **out, ompjit_error *err)
 {
     ompjit__llvm_init();
     ompjit__orc *orc = calloc(1, sizeof *orc);
     if (!orc)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
+    orc->advice = advice;
     orc->find = find;
     orc->find_data = data;
     orc->name = ompjit__strdup(name);

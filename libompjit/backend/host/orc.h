@@ -9,10 +9,11 @@
 
 #include "door/door.h"
 
-/* `find` is asked for each name that the objects lack; `data` is borrowed. The
- * caller frees. */
-ompjit_status ompjit__orc_new(const char *name, ompjit__orc_find *find,
-                              void *data, ompjit__orc **out, ompjit_error *err);
+/* `find` is asked for each name that the objects lack; `data` and `advice`
+ * (loader/jit.h) are borrowed. The caller frees. */
+ompjit_status ompjit__orc_new(const char *name, const char *advice,
+                              ompjit__orc_find *find, void *data,
+                              ompjit__orc **out, ompjit_error *err);
 void ompjit__orc_free(ompjit__orc *orc); /* accepts NULL */
 /* Definitions that win over `find`. LINK error for a name that is there
  * already. */

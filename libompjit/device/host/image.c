@@ -171,8 +171,10 @@ static ompjit_status load_object(ompjit_device *dev,
     ompjit_status status = ompjit__jit_new("host kernels", &loaded->jit, err);
     if (!status && image->lines)
         ompjit__jit_debug(loaded->jit);
-    if (!status)
+    if (!status) {
         ompjit__jit_search(loaded->jit, find_symbol, dev->ctx);
+        ompjit__jit_advise(loaded->jit, dev->ctx->link_advice);
+    }
     if (!status)
         status = copy_variables(image, loaded, err);
     if (!status)

@@ -44,6 +44,8 @@ ompjit_status engine_new(ompjit_context *ctx,
     if (!e)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     e->ctx = ctx;
+    ctx->link_advice = "Define them in an input, and try this one again, or "
+                       "begin the session with their library (-l).";
     e->next = 1;
     e->opt_level = options->opt_level;
     e->symbols = symbols_new(guard_missing, e);
