@@ -743,4 +743,37 @@ is "$out" "(size_type) 3
 (int) 7
 (int) 15
 (int) 90" "  prints that"
+printf '%s\n' 'template <typename T> T later(T x);' \
+    'int f() { return later(3); }' \
+    'template <typename T> struct box { T f(); };' 'box<int> b;' \
+    'int g() { return b.f(); }' \
+    'template <typename T> T later(T x) { return x * 2; }' 'f()' 'later(5)' \
+    'template <typename T> T box<T>::f() { return 42; }' 'g()' 'b.f()' \
+    >inputs.cc
+succeeds "templates are defined behind their use" repl inputs.cc
+is "$out" "(int) 6
+(int) 10
+(int) 42
+(int) 42" "  prints that"
+printf '%s\n' 'template <typename T> T inc(T x) { static int n; return x + ++n; }' \
+    'inc(1)' 'inc(1)' \
+    'template <typename T> struct c { static int n; };' \
+    'template <typename T> int c<T>::n = 7;' \
+    'int up() { return ++c<int>::n; }' 'up()' 'c<int>::n' \
+    'inline int q = 5;' 'int uq() { return ++q; }' 'uq()' 'q' \
+    'int made = 0; struct noisy { int v; noisy() : v(++made) {} };' \
+    'template <typename T> struct h { static noisy one; };' \
+    'template <typename T> noisy h<T>::one;' \
+    'int first() { return h<int>::one.v; }' 'first()' 'h<int>::one.v' 'made' \
+    >inputs.cc
+succeeds "what each file defines, a session has once" repl inputs.cc
+is "$out" "(int) 2
+(int) 3
+(int) 8
+(int) 8
+(int) 6
+(int) 6
+(int) 1
+(int) 1
+(int) 1" "  prints that"
 done_testing

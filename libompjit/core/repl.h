@@ -77,10 +77,12 @@ enum ompjit__repl_mode {
  * list of them: a number, then severity, file, line, column, message of each.
  * It goes on by the verdict:
  *
- *   GOOD     items, names, runs, shapes, members, value, whether there are offload entries, code
- *            that runs when the module is loaded, none that runs more than
- *            once, and only code that takes less time than optimizing it
- *            (frontend/repl/brief.cc); the half's bitcode; of the device half
+ *   GOOD     items, names, runs, shapes, members, symbols that no name has
+ *            (frontend/repl/instances.cc; and whether each is a function's),
+ *            value, whether there are offload entries, code that runs when the
+ *            module is loaded, none that runs more than once, and only code that
+ *            takes less time than optimizing it (frontend/repl/brief.cc); the
+ *            half's bitcode; of the device half
  *            functions that it lacks (bytes as above), and of earlier inputs
  *            that have lacked one number, functions, bitcode
  *   AGAIN    blanks and hidden, to be sent with the same input once more

@@ -62,14 +62,13 @@ void strip_cpu(llvm::Module &module)
             f.removeFnAttr(name);
 }
 
-/* A definition that is used is not left out. */
-void use(Session &session, clang::NamedDecl *decl)
+} // namespace
+
+void ompjit_repl::use(Session &session, clang::NamedDecl *decl)
 {
     if (!decl->hasAttr<clang::UsedAttr>())
         decl->addAttr(clang::UsedAttr::CreateImplicit(session.context()));
 }
-
-} // namespace
 
 /* Later modules see static names, too. */
 void Generator::share()
@@ -114,6 +113,8 @@ llvm::Module *Generator::generate(unsigned number)
     } else {
         undefine_late_variables(session, *generator);
         share();
+        share_inline_variables(session, *generator->GetModule());
+        note_lacking_instances(session, *generator, *generator->GetModule());
     }
     strip_cpu(*generator->GetModule());
     module.reset(generator->ReleaseModule().release());

@@ -440,5 +440,7 @@ void ompjit_repl::read_input(Session &session, const Input &input,
         session.recorder.HandleTopLevelDecl(clang::DeclGroupRef(decl));
     local.perform();
     instances.perform();
+    if (!session.device)
+        complete_instances(session);
     find_more_conflicts(session, input);
 }

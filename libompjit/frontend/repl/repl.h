@@ -13,6 +13,7 @@
  *                 object.cc: the same of objects of C++)
  *   generate.cc   the module (once.cc: is it worth being optimized?
  *                 brief.cc: before it has run?)
+ *   instances.cc  what inputs share that files would each define
  *   device_variable.cc   variables of `declare target` that others use
  *   again.cc      code of earlier inputs that lacks functions of this one
  *   reply.cc      the answer (report.cc: diagnostics in it)
@@ -198,6 +199,12 @@ class Recorder : public clang::ASTConsumer {
     llvm::DenseSet<const clang::Decl *> declared; /* variables, functions */
 };
 
+/* What each module may define, and one does. */
+struct SymbolForAll {
+    std::string name;
+    bool function;
+};
+
 /* A macro of an input. */
 struct Macro {
     std::string name;
@@ -249,6 +256,7 @@ class Session {
     std::vector<TypeShape> shapes; /* object.cc */
     std::vector<std::pair<std::string, std::string>> members; /* symbols that
                                           shapes have, and the types' texts */
+    std::vector<SymbolForAll> symbols_for_all; /* instances.cc */
     clang::VarDecl *last_value = nullptr;
     /* Variables with another type until their code is made, and their own. */
     std::vector<std::pair<clang::VarDecl *, clang::QualType>> declared;
@@ -265,6 +273,8 @@ class Session {
     std::vector<clang::VarDecl *> device_variables; /* of `declare target` */
     std::vector<clang::VarDecl *> host_variables;   /* others              */
     std::map<unsigned, Earlier> earlier; /* inputs of the device half */
+    std::set<std::string> inline_variables;           /* instances.cc */
+    std::set<clang::FunctionDecl *> lacking_instances; /* so */
 
     Session(clang::CompilerInstance &compiler, clang::Parser &parser,
             Recorder &recorder, Report &report);
@@ -366,7 +376,20 @@ class Detached {
  * are. */
 void mark_pointers(Session &session, clang::CodeGenerator &generator);
 
+/* instances.cc */
+/* The module declares variables that an earlier one defines. */
+void share_inline_variables(Session &session, llvm::Module &module);
+/* The session knows the instances that the module lacks. */
+void note_lacking_instances(Session &session, clang::CodeGenerator &generator,
+                            const llvm::Module &module);
+/* When the input was read: it has those whose templates it defines. */
+void complete_instances(Session &session);
+/* They belong to the session. */
+void keep_instances(Session &session);
+
 /* generate.cc */
+/* A definition that is used is not left out. */
+void use(Session &session, clang::NamedDecl *decl);
 class Generator {
   public:
     /* Ready for the input with this number. */

@@ -197,6 +197,11 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
         string(symbol, out);
         string(type, out);
     }
+    ompjit__pack_number(out, session.symbols_for_all.size());
+    for (const auto &[symbol, function] : session.symbols_for_all) {
+        string(symbol, out);
+        ompjit__pack_number(out, function);
+    }
     const Value &value = result.value;
     ompjit__pack_number(out, value.form);
     if (value.form == OMPJIT__REPL_NO_VALUE)

@@ -242,6 +242,7 @@ class Server {
         if (last.mode == OMPJIT__REPL_SHOW) /* in a child */
             session.compiler.getDiagnostics().setIgnoreAllWarnings(true);
         session.macros.clear();
+        session.symbols_for_all.clear();
         hide(session, last);
         read_input(session, last, result);
     }
@@ -406,6 +407,7 @@ class Server {
             generator->generate(last.number);
             generator->next(last.number + 1);
         }
+        keep_instances(session);
         note_lacking(lacking);
         session.files[last.number] = session.report.reading;
         session.includes.clear();

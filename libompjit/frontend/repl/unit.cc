@@ -10,6 +10,7 @@
 #include "frontend/repl/complete.cc"
 #include "frontend/repl/device_variable.cc"
 #include "frontend/repl/generate.cc"
+#include "frontend/repl/instances.cc"
 #include "frontend/repl/object.cc"
 #include "frontend/repl/once.cc"
 #include "frontend/repl/parse.cc"

@@ -401,6 +401,10 @@ static bool add_names(struct unit *u)
             good = symbols_declare(u->e->symbols, name->symbol,
                                    u->in.number);
     }
+    for (size_t i = 0; good && i < a->nfor_all; i++)
+        good = symbols_add_late(u->e->symbols, a->for_all[i].symbol,
+                                a->for_all[i].function, find_in_unit, u,
+                                u->in.number);
     return good;
 }
 

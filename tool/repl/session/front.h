@@ -81,6 +81,13 @@ struct shape_member {
     char *symbol, *type;
 };
 
+/* What an input defines for all that use it, and no name says
+ * (frontend/repl/instances.cc). */
+struct symbol_for_all {
+    char *symbol;
+    bool function;
+};
+
 /* A word that can stand at a text's end. */
 struct completion {
     char *name, *detail;
@@ -110,6 +117,8 @@ struct answer {
     size_t nshapes;
     struct shape_member *members;
     size_t nmembers;
+    struct symbol_for_all *for_all;
+    size_t nfor_all;
     struct value value;
     struct completion *completions;
     size_t ncompletions;

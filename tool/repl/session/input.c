@@ -84,6 +84,9 @@ void answer_free(struct answer *a)
         free(a->members[i].symbol);
         free(a->members[i].type);
     }
+    for (size_t i = 0; i < a->nfor_all; i++)
+        free(a->for_all[i].symbol);
+    free(a->for_all);
     free(a->shapes);
     free(a->members);
     free(a->completions);
@@ -208,6 +211,16 @@ static void read_shapes(struct answer *a, ompjit__reader *r)
     }
 }
 
+static void read_for_all(struct answer *a, ompjit__reader *r)
+{
+    size_t n = ompjit__read_count(r);
+    a->for_all = array(r, n, sizeof *a->for_all);
+    for (; a->for_all && !r->bad && a->nfor_all < n; a->nfor_all++) {
+        a->for_all[a->nfor_all].symbol = ompjit__read_string(r);
+        a->for_all[a->nfor_all].function = ompjit__read_number(r);
+    }
+}
+
 static void read_good(struct answer *a, ompjit__reader *r)
 {
     read_items(a, r);
@@ -217,6 +230,7 @@ static void read_good(struct answer *a, ompjit__reader *r)
     for (; a->runs && !r->bad && a->nruns < n; a->nruns++)
         a->runs[a->nruns] = ompjit__read_string(r);
     read_shapes(a, r);
+    read_for_all(a, r);
     read_value(a, r);
     a->entries = ompjit__read_number(r);
     a->constructs = ompjit__read_number(r);
