@@ -179,19 +179,18 @@ ompjit_status ompjit__variant_make(ompjit_module *m,
 }
 
 ompjit_status ompjit__background_add(ompjit__background *background,
-                                     const void *owner, bool brief,
-                                     void (*run)(void *), void (*drop)(void *),
-                                     void *arg, ompjit_error *e)
+                                     const void *owner, void (*run)(void *),
+                                     void (*drop)(void *), void *arg,
+                                     ompjit_error *e)
 {
     if (at_once) {
         run(arg);
         return OMPJIT_OK;
     }
-    ompjit_status (*real)(ompjit__background *, const void *, bool,
-                          void (*)(void *), void (*)(void *), void *,
-                          ompjit_error *);
+    ompjit_status (*real)(ompjit__background *, const void *, void (*)(void *),
+                          void (*)(void *), void *, ompjit_error *);
     *(void **)&real = dlsym(RTLD_NEXT, "ompjit__background_add");
-    return real(background, owner, brief, run, drop, arg, e);
+    return real(background, owner, run, drop, arg, e);
 }
 
 /* A launch with a limit does not repeat a failed build on its own thread, where

@@ -2,7 +2,6 @@
  *
  * The background thread: a queue of jobs. In the child of a fork there is no
  * such thread any more; the queue starts anew there, without the parent's jobs.
- * A fork waits for a job that says it is brief.
  *
  * At the end of the process nobody may be in LLVM, or in the driver, while
  * their static objects are destroyed. exit runs first the destructors of the
@@ -28,7 +27,6 @@ enum { PATIENCE = 10 };
 struct job {
     struct job *next;
     const void *owner;       /* a name to cancel by                      */
-    bool brief;              /* a fork waits for its end                 */
     void (*run)(void *arg);  /* one of these two gets arg, and ends it   */
     void (*drop)(void *arg);
     void *arg;
@@ -42,7 +40,6 @@ struct ompjit__background {
     enum { NONE, THERE, ENDED, JOINED } state; /* of the thread */
     struct job *first, **last; /* those that wait, the oldest first */
     const void *running; /* the owner of the job that runs; NULL: none does */
-    bool brief;          /* that job is                                     */
     bool stop;           /* the context is being destroyed */
 };
 
@@ -97,48 +94,17 @@ static void lock_all(void)
     pthread_mutex_lock(&all.lock);
 }
 
-/* For pthread_atfork in the parent, and the other end of lock_all. */
+/* Also for pthread_atfork in the parent. */
 static void unlock_all(void)
 {
     pthread_mutex_unlock(&all.lock);
-}
-
-/* Seconds from now on. */
-static struct timespec time_limit(unsigned seconds)
-{
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += seconds;
-    return limit;
-}
-
-/* Under the lock: does a job run that a fork waits for? One that forks itself
- * does not wait for its own end. */
-static bool runs_brief(void)
-{
-    for (ompjit__background *b = all.first; b; b = b->next)
-        if (b->brief && !is_own(b))
-            return true;
-    return false;
-}
-
-/* Leaves the lock taken: no brief job begins before the fork is done. One that
- * needs a lock of the thread that forks would never end. */
-static void before_fork(void)
-{
-    enum { PATIENCE_BRIEF = 1 };
-    struct timespec limit = time_limit(PATIENCE_BRIEF);
-    lock_all();
-    while (runs_brief() &&
-           !pthread_cond_timedwait(&all.idle, &all.lock, &limit))
-        ;
 }
 
 /* Once in the process: handlers of fork cannot be removed. */
 static void watch_forks(void)
 {
     all.process = getpid();
-    pthread_atfork(before_fork, unlock_all, after_fork);
+    pthread_atfork(lock_all, unlock_all, after_fork);
 }
 
 /* ------------------------------------------------------------------- exit */
@@ -148,6 +114,15 @@ static void watch_forks(void)
 static bool has_thread(const ompjit__background *b)
 {
     return b->state == THERE && !is_own(b);
+}
+
+/* Seconds from now on. */
+static struct timespec time_limit(unsigned seconds)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += seconds;
+    return limit;
 }
 
 /* Under the lock: waits for the threads, but not forever. */
@@ -233,13 +208,11 @@ static void perform(ompjit__background *b, struct job *job)
     if (!(b->first = job->next))
         b->last = &b->first;
     b->running = job->owner;
-    b->brief = job->brief;
     pthread_mutex_unlock(&all.lock);
     job->run(job->arg);
     free(job);
     pthread_mutex_lock(&all.lock);
     b->running = NULL;
-    b->brief = false;
     watch_exit(2); /* ahead of what LLVM made in the first job */
     pthread_cond_broadcast(&all.idle);
 }
@@ -293,14 +266,14 @@ static ompjit_status no_thread(int error, ompjit_error *err)
 /* On failure neither `run` nor `drop` is called: `arg` is still the caller's.
  */
 ompjit_status ompjit__background_add(ompjit__background *b, const void *owner,
-                                     bool brief, void (*run)(void *arg),
+                                     void (*run)(void *arg),
                                      void (*drop)(void *arg), void *arg,
                                      ompjit_error *err)
 {
     struct job *job = malloc(sizeof *job);
     if (!job)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    *job = (struct job){NULL, owner, brief, run, drop, arg};
+    *job = (struct job){NULL, owner, run, drop, arg};
     watch_main_thread();
     lock_all();
     bool leaving = all.leaving;

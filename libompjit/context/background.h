@@ -15,11 +15,10 @@ ompjit__background *ompjit__background_new(void);
 void ompjit__background_free(ompjit__background *background);
 
 /* run(arg) is called on the background thread, or drop(arg) by whoever cancels
- * it. `owner` is a name to cancel by. A fork waits for the end of a `brief`
- * job, so that the child finds none of the job's locks taken. UNAVAILABLE:
- * there is no thread; TIMEOUT: the process exits; NO_MEMORY. */
+ * it. `owner` is a name to cancel by. UNAVAILABLE: there is no thread; TIMEOUT:
+ * the process exits; NO_MEMORY. */
 ompjit_status ompjit__background_add(ompjit__background *background,
-                                     const void *owner, bool brief,
+                                     const void *owner,
                                      void (*run)(void *arg),
                                      void (*drop)(void *arg), void *arg,
                                      ompjit_error *err);

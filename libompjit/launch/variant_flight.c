@@ -231,7 +231,7 @@ static ompjit_status request(ompjit_module *mod, const ompjit__variant_key *key,
     const ompjit_kernel *owner =
         key->kernel < mod->unit.nkernels ? &mod->kernels[key->kernel] : NULL;
     status = ompjit__background_add(mod->ctx->background,
-                                    owner ? (const void *)owner : mod, false,
+                                    owner ? (const void *)owner : mod,
                                     run_flight, drop_flight, f, err);
     if (status)
         drop_flight(f);

@@ -45,7 +45,8 @@ struct ompjit__jit {
     ompjit__jit *next;    /* of all; under all_lock */
 };
 
-/* Every jit of the process, for ompjit__jit_name alone. */
+/* Every jit of the process, for ompjit__jit_name alone. A fork waits for the
+ * lock, so that the child finds it free, and the list whole. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static ompjit__jit *all;
 
@@ -149,24 +150,41 @@ static ompjit_status need_orc(ompjit__jit *jit, ompjit_error *err)
     return status;
 }
 
+static void lock_all(void)
+{
+    pthread_mutex_lock(&all_lock);
+}
+
+static void unlock_all(void)
+{
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_all, unlock_all, unlock_all);
+}
+
 /* ompjit__jit_name takes each jit's lock within all_lock, by trylock alone: it
  * waits for no jit that is being linked. Nothing else takes both. */
 static void join_all(ompjit__jit *jit)
 {
-    pthread_mutex_lock(&all_lock);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    lock_all();
     jit->next = all;
     all = jit;
-    pthread_mutex_unlock(&all_lock);
+    unlock_all();
 }
 
 static void leave_all(const ompjit__jit *jit)
 {
-    pthread_mutex_lock(&all_lock);
+    lock_all();
     ompjit__jit **at = &all;
     while (*at != jit)
         at = &(*at)->next;
     *at = jit->next;
-    pthread_mutex_unlock(&all_lock);
+    unlock_all();
 }
 
 /* In the list from the first moment, since ompjit__jit_free takes it out. */
@@ -338,7 +356,7 @@ char *ompjit__jit_name(const void *address)
     char *found = NULL;
     if (dladdr(address, &info) && info.dli_saddr == address)
         return ompjit__strdup(info.dli_sname);
-    pthread_mutex_lock(&all_lock);
+    lock_all();
     for (ompjit__jit *it = all; it && !found; it = it->next) {
         if (pthread_mutex_trylock(&it->lock))
             continue; /* it is being linked */
@@ -346,7 +364,7 @@ char *ompjit__jit_name(const void *address)
         found = name ? ompjit__strdup(name) : NULL;
         pthread_mutex_unlock(&it->lock);
     }
-    pthread_mutex_unlock(&all_lock);
+    unlock_all();
     return found;
 }
 

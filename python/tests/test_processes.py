@@ -161,6 +161,37 @@ class Processes(unittest.TestCase):
                 os._exit(2)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
+    def test_fork_while_others_compile(self):
+        """The child of any moment compiles, and so do the parent's threads."""
+        if not ompjit.device().is_host:
+            self.skipTest("CUDA does not work after a fork")
+        text = (
+            "import array, os, signal, threading, time, ompjit\n"
+            "def compute(n):\n"
+            "    m = ompjit.compile(f'int f(int *x) {{\\n'\n"
+            "        '#pragma omp target map(x[:1])\\n'\n"
+            "        f'x[0] += {n}; return x[0]; }}')\n"
+            "    return m.f(array.array('i', [0])) == n\n"
+            "def work(n):\n"
+            "    while not done and compute(n): n += 2\n"
+            "done = []\n"
+            "threads = [threading.Thread(target=work, args=(n,)) for n in (1, 2)]\n"
+            "for one in threads: one.start()\n"
+            "time.sleep(0.2)\n"
+            "states = []\n"
+            "for k in range(40):\n"
+            "    child = os.fork()\n"
+            "    if not child:\n"
+            "        signal.alarm(20)\n"
+            "        os._exit(not compute(-k))\n"
+            "    states.append(os.waitpid(child, 0)[1])\n"
+            "    if states[-1]: break\n"
+            "done.append(1)\n"
+            "for one in threads: one.join()\n"
+            "print(set(states))\n"
+        )
+        self.assertEqual(self.run_python(text, sys.executable), "{0}\n")
+
     @unittest.skipUnless(has("xdist"), "no pytest-xdist")
     def test_xdist(self):
         text = WORK + (

@@ -268,9 +268,8 @@ static void start_ahead(ompjit_context *ctx, ompjit__frontend *f,
         return;
     }
     *a = (struct ahead){f, next, environment};
-    ompjit_status status = ompjit__background_add(ctx->background, f, true,
-                                                  ahead_run, ahead_drop, a,
-                                                  NULL);
+    ompjit_status status = ompjit__background_add(
+        ctx->background, f, ahead_run, ahead_drop, a, NULL);
     if (status == OMPJIT_ERR_UNAVAILABLE)
         ahead_run(a);
     else if (status)
