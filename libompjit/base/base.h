@@ -149,6 +149,11 @@ uint32_t ompjit__processors(void);
 const ompjit__buf *ompjit__cpu_identity(void);
 /* Its vendor by OpenMP's number, 0 where that is not known. cpu_identity.c */
 int ompjit__cpu_vendor(void);
+#if defined(__x86_64__)
+/* Bytes of the widest vector registers that processor and system have: 16, 32 or
+ * 64. cpu_identity.c */
+unsigned ompjit__cpu_vectors(void);
+#endif
 
 /* A mangled name of C++ as its source has it, malloc'd; NULL where it is none,
  * or the process has no C++ runtime and finds no libstdc++. demangle.c */

@@ -17,14 +17,57 @@ enum { VENDOR_UNKNOWN = 0, VENDOR_AMD = 1, VENDOR_ARM = 2, VENDOR_INTEL = 8 };
 #if defined(__x86_64__)
 #include <cpuid.h>
 
+/* eax, ebx, ecx and edx of a leaf. */
+typedef struct registers {
+    unsigned a, b, c, d;
+} registers;
+
+/* Bytes of the widest vector registers. */
+static unsigned vectors = 16;
+static int vendor = VENDOR_UNKNOWN;
+
+/* A virtual machine traps each of these: 6 us where 60 cycles were. */
+static registers query(unsigned leaf, unsigned subleaf)
+{
+    registers r;
+    __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
+    return r;
+}
+
+static int vendor_of(const registers *r)
+{
+    const unsigned name[] = {r->b, r->d, r->c};
+    return !memcmp(name, "GenuineIntel", sizeof name)   ? VENDOR_INTEL
+           : !memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_AMD
+                                                        : VENDOR_UNKNOWN;
+}
+
+/* Registers that the system keeps for a thread, of those that there are. */
+static unsigned kept_registers(void)
+{
+    unsigned low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static void note_vectors(const registers *basic, const registers *extended,
+                         unsigned kept)
+{
+    enum { YMM = 0x6, ZMM = 0xe6 };
+    if (basic->c & bit_AVX && (kept & YMM) == YMM)
+        vectors = extended->b & bit_AVX512F && (kept & ZMM) == ZMM ? 64 : 32;
+}
+
 /* Intel SDM 2A, CPUID; AMD APM 3, E. Registers that differ from core to core
- * (the APIC's number in ebx of leaf 1) or that say no feature are left out. */
+ * (the APIC's number in ebx of leaf 1) or that say no feature are left out. A
+ * leaf beyond the last of its range counts as zero. */
 static void ask(void)
 {
+    enum { BASIC, FEATURES, MORE_FEATURES, ROWS = 7 };
     static const struct {
         unsigned leaf, subleaf;
         bool a, b, c, d;
-    } rows[] = {
+    } rows[ROWS] = {
         /* leaf     subleaf  a      b      c     d */
         {0,         0,       false, true,  true, true},  /* vendor         */
         {1,         0,       true,  false, true, true},  /* family, model  */
@@ -34,31 +77,36 @@ static void ask(void)
         {0x80000001, 0,      false, false, true, true},  /* AMD's          */
         {0x80000008, 0,      false, true,  false, false},
     };
-    for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        __get_cpuid_count(rows[i].leaf, rows[i].subleaf, &a, &b, &c, &d);
+    enum { EXTENDED = 0x80000000u };
+    registers r[ROWS] = {query(0, 0)};
+    const unsigned last = r[BASIC].a, last_extended = query(EXTENDED, 0).a;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (i && rows[i].leaf <= (rows[i].leaf < EXTENDED ? last
+                                                          : last_extended))
+            r[i] = query(rows[i].leaf, rows[i].subleaf);
         ompjit__buf_printf(&text, "cpuid %x.%u %x %x %x %x\n", rows[i].leaf,
-                           rows[i].subleaf, rows[i].a ? a : 0,
-                           rows[i].b ? b : 0, rows[i].c ? c : 0,
-                           rows[i].d ? d : 0);
+                           rows[i].subleaf, rows[i].a ? r[i].a : 0,
+                           rows[i].b ? r[i].b : 0, rows[i].c ? r[i].c : 0,
+                           rows[i].d ? r[i].d : 0);
     }
-    unsigned a, b, c, d;
-    if (__get_cpuid(1, &a, &b, &c, &d) && (c & bit_OSXSAVE)) {
-        unsigned low, high;
-        __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-        ompjit__buf_printf(&text, "xcr0 %x\n", low);
+    vendor = vendor_of(&r[BASIC]);
+    if (r[FEATURES].c & bit_OSXSAVE) {
+        const unsigned kept = kept_registers();
+        ompjit__buf_printf(&text, "xcr0 %x\n", kept);
+        note_vectors(&r[FEATURES], &r[MORE_FEATURES], kept);
     }
 }
 
 int ompjit__cpu_vendor(void)
 {
-    unsigned a, name[3];
-    if (!__get_cpuid(0, &a, &name[0], &name[2], &name[1]))
-        return VENDOR_UNKNOWN;
-    if (!memcmp(name, "GenuineIntel", sizeof name))
-        return VENDOR_INTEL;
-    return memcmp(name, "AuthenticAMD", sizeof name) ? VENDOR_UNKNOWN
-                                                     : VENDOR_AMD;
+    ompjit__cpu_identity();
+    return vendor;
+}
+
+unsigned ompjit__cpu_vectors(void)
+{
+    ompjit__cpu_identity();
+    return vectors;
 }
 
 #elif defined(__aarch64__)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "loader/stubs.h"
 
 #ifdef __x86_64__
@@ -110,10 +111,7 @@ void ompjit__stub_put_common(unsigned char *common, ompjit__stubs *stubs)
     static const unsigned char code[16] = {0xff, 0x35, 10, 0, 0, 0,
                                            0xff, 0x25, 12, 0, 0, 0};
     void (*trampoline)(void) = ompjit__stub_trampoline;
-    __builtin_cpu_init();
-    ompjit__stub_vectors = __builtin_cpu_supports("avx512f") ? 64
-                           : __builtin_cpu_supports("avx")   ? 32
-                                                             : 16;
+    ompjit__stub_vectors = ompjit__cpu_vectors();
     memcpy(common, code, sizeof code);
     memcpy(common + 16, &stubs, sizeof stubs);
     memcpy(common + 24, &trampoline, sizeof trampoline);
