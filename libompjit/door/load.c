@@ -6,6 +6,7 @@
  * tests link both wings into one library, which then has the table itself.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,15 +29,31 @@ static const ompjit__door *_Atomic loaded;
 /* Services that the compiler wing has still to get; NULL: none. */
 static const ompjit__services *offered;
 
-/* The dynamic linker knows a program that the shell has found by its name
- * alone; the kernel has its path (AT_EXECFN). */
+/* Is the address in what the dynamic linker has loaded from that file? Its name
+ * goes to `data` then. dladdr would search all symbols of the file as well. */
+static int is_there(struct dl_phdr_info *file, size_t size, void *data)
+{
+    const uintptr_t address = (uintptr_t)ompjit__door_open;
+    (void)size;
+    for (int i = 0; i < file->dlpi_phnum; i++) {
+        const uintptr_t begin = file->dlpi_addr + file->dlpi_phdr[i].p_vaddr;
+        if (file->dlpi_phdr[i].p_type == PT_LOAD && address >= begin &&
+            address - begin < file->dlpi_phdr[i].p_memsz) {
+            *(const char **)data = file->dlpi_name;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The dynamic linker does not know a program's path; the kernel does
+ * (AT_EXECFN). */
 char *ompjit__own_folder(void)
 {
-    Dl_info info;
-    if (!dladdr((void *)ompjit__door_open, &info) || !info.dli_fname)
+    const char *name = NULL;
+    if (!dl_iterate_phdr(is_there, &name))
         return NULL;
-    const char *name = info.dli_fname;
-    if (!strchr(name, '/'))
+    if (!name || !strchr(name, '/'))
         name = (const char *)getauxval(AT_EXECFN);
     char *path = name ? realpath(name, NULL) : NULL;
     if (path)

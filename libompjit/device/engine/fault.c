@@ -90,7 +90,8 @@ static struct {
     uintptr_t begin, end;
 } heap[4];
 
-/* At the first hold: dlsym is not for signal handlers. */
+/* dlsym and dladdr1 are not for signal handlers, and the second takes 20 us a
+ * function: it searches all symbols of the library. */
 static void find_heap(void)
 {
     static const char *const names[] = {"malloc", "calloc", "realloc", "free"};
@@ -105,6 +106,12 @@ static void find_heap(void)
         heap[i].begin = (uintptr_t)address;
         heap[i].end = heap[i].begin + symbol->st_size;
     }
+}
+
+void ompjit__fault_find_heap(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_heap);
 }
 
 /* Is the thread in the heap where that may be locked? */
@@ -510,10 +517,8 @@ void ompjit__fault_hold(void)
                              .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&ours.sa_mask);
     pthread_mutex_lock(&state.lock);
-    if (!heap[0].begin) {
+    if (!last_message)
         last_message = dlsym(RTLD_DEFAULT, "__abort_msg");
-        find_heap();
-    }
     for (int i = 0; state.holds == 0 && i < SIGNALS; i++) {
         struct sigaction now;
         if (state.installed[i] || sigaction(signals[i], NULL, &now))

@@ -19,6 +19,10 @@
 void ompjit__fault_hold(void);
 void ompjit__fault_drop(void);
 
+/* Before kernels that call malloc, calloc, realloc or free: finds these, so that
+ * a fault in them is known for one. */
+void ompjit__fault_find_heap(void);
+
 /* One of those signals whose handler is ours at the moment, as that of SIGSEGV
  * is; 0: none. In signal handlers, too. */
 int ompjit__fault_signal(void);

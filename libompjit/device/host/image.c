@@ -135,6 +135,11 @@ static void *find_symbol(void *data, const char *name)
                : ompjit__flang_runtime(ctx, name, &err);
 }
 
+static bool names(const ompjit__image *image, const char *text)
+{
+    return memmem(image->bytes.data, image->bytes.size, text, strlen(text));
+}
+
 static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                 ompjit__loaded *base, ompjit__loaded *loaded,
                                 ompjit_error *err)
@@ -157,8 +162,9 @@ static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
         return status;
     loaded->shared_size = *(const uint32_t *)shared_size;
     ompjit__buf_add(&loaded->object, image->bytes.data, image->bytes.size);
-    loaded->waits = memmem(image->bytes.data, image->bytes.size, WAIT,
-                           sizeof WAIT) != NULL;
+    loaded->waits = names(image, WAIT);
+    if (names(image, "alloc") || names(image, "free"))
+        ompjit__fault_find_heap();
     return loaded->object.failed ? ompjit__no_memory(err, OMPJIT_STAGE_LOAD)
                                  : OMPJIT_OK;
 }
