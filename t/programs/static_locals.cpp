@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Static variables of functions of the host that regions, and lambdas that they
-// call, use: clang leaves their first values out of the device half.
+// call, use, and constants of a class: clang leaves their values out of the
+// device half.
 // expect: 5 8 99100 23 1
-// expect: 13 14 6 3
+// expect: 13 14 6 3 6 109
+#include <array>
 #include <cstdio>
+
+constexpr std::array<int, 3> weights = {1, 2, 3};
+struct Name {
+    const char *text;
+    int at(int i) const { return text[i]; }
+};
+constexpr Name word = {"damp"};
 
 struct S { int a, b; };
 
@@ -67,5 +76,13 @@ int main()
         r[4] = count();
     }
     std::printf("%d %d %d %d %d\n", r[0], r[1], r[2], r[3], r[4]);
-    std::printf("%d %d %d %d\n", in_line(1), instance<int>(2), s.a, s.b);
+    int sum = 0, letter;
+#pragma omp target map(tofrom: sum) map(from: letter)
+    {
+        for (int j = 0; j < 3; j++)
+            sum += weights[j];
+        letter = word.at(i - 3);
+    }
+    std::printf("%d %d %d %d %d %d\n", in_line(1), instance<int>(2), s.a, s.b,
+                sum, letter);
 }

@@ -10,9 +10,11 @@
 // copy to memory that device code does not read. They get one here, and device
 // code's variable a name that no other file has.
 //
-// And clang gives a function's static variable its first value where it emits
-// the function, which the device half of a region, or of a lambda that a region
-// calls, does not contain: there it is zero. It gets the host half's value.
+// And clang leaves values out of the device half. A function's static variable
+// gets its first value where clang emits the function, which the device half of
+// a region, or of a lambda that a region calls, does not contain: there it is
+// zero. A constant with a class for type is only declared (constexpr
+// std::array). They get the host half's values.
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,8 +49,11 @@ static llvm::GlobalVariable *find_host(const llvm::GlobalVariable &g,
                                        llvm::Module &host)
 {
     llvm::GlobalVariable *own = host.getGlobalVariable(g.getName(), true);
-    if (g.use_empty() || g.isDeclaration() || !own || own->isDeclaration() ||
-        own->isThreadLocal() || own->hasLocalLinkage() != g.hasLocalLinkage())
+    if (g.use_empty() || !own || own->isDeclaration() || own->isThreadLocal())
+        return nullptr;
+    if (g.isDeclaration())
+        return own->isConstant() && own->hasLocalLinkage() ? own : nullptr;
+    if (own->hasLocalLinkage() != g.hasLocalLinkage())
         return nullptr;
     const llvm::DataLayout &layout = g.getDataLayout();
     if (layout.getTypeAllocSize(own->getValueType()) !=
@@ -129,21 +134,29 @@ static bool has_function(const llvm::GlobalVariable &g)
     return false;
 }
 
+static bool lacks_value(const llvm::GlobalVariable &g)
+{
+    return g.isDeclaration() ||
+           (is_functions_own(g) && g.getInitializer()->isNullValue() &&
+            !has_function(g));
+}
+
 // Gives `g` the host's first value where it has none. It becomes another
 // variable: the halves' types may differ by name.
 static llvm::GlobalVariable *initialize(llvm::GlobalVariable *g,
                                         const llvm::GlobalVariable &own)
 {
-    if (!is_functions_own(*g) || !g->getInitializer()->isNullValue() ||
-        own.getInitializer()->isNullValue() || has_function(*g))
+    const bool declared = g->isDeclaration();
+    if (!lacks_value(*g) || (!declared && own.getInitializer()->isNullValue()))
         return g;
     llvm::Constant *value =
         Counterparts(*g->getParent()).map(*own.getInitializer());
     if (!value)
         return g;
     auto *now = new llvm::GlobalVariable(
-        *g->getParent(), value->getType(), g->isConstant(), g->getLinkage(),
-        value, "", g, g->getThreadLocalMode(), g->getAddressSpace());
+        *g->getParent(), value->getType(), declared || g->isConstant(),
+        declared ? llvm::GlobalValue::InternalLinkage : g->getLinkage(), value,
+        "", g, g->getThreadLocalMode(), g->getAddressSpace());
     now->copyAttributesFrom(g);
     now->setComdat(g->getComdat());
     now->takeName(g);
