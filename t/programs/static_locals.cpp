@@ -4,7 +4,7 @@
 // call, use, and constants of a class: clang leaves their values out of the
 // device half.
 // expect: 5 8 99100 23 1
-// expect: 13 14 6 3 6 109
+// expect: 13 14 6 3 6 217
 #include <array>
 #include <cstdio>
 
@@ -14,6 +14,7 @@ struct Name {
     int at(int i) const { return text[i]; }
 };
 constexpr Name word = {"damp"};
+inline constexpr Name words[2] = {{"camp"}, {"lamp"}};
 
 struct S { int a, b; };
 
@@ -81,7 +82,7 @@ int main()
     {
         for (int j = 0; j < 3; j++)
             sum += weights[j];
-        letter = word.at(i - 3);
+        letter = word.at(i - 3) + words[i - 4].at(0);
     }
     std::printf("%d %d %d %d %d %d\n", in_line(1), instance<int>(2), s.a, s.b,
                 sum, letter);

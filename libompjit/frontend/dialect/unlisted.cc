@@ -42,8 +42,8 @@ static bool is_functions_own(const llvm::GlobalVariable &g)
            (g.hasLocalLinkage() && g.getName().contains('.'));
 }
 
-// The host's variable of the same name, where both are one for other files, too.
-// flang leaves variables of a program in its device half that no device code
+// The host's variable of the same name, where no other file can have another of
+// that name, or its constant where the device half has none. flang leaves variables of a program in its device half that no device code
 // uses.
 static llvm::GlobalVariable *find_host(const llvm::GlobalVariable &g,
                                        llvm::Module &host)
@@ -52,7 +52,8 @@ static llvm::GlobalVariable *find_host(const llvm::GlobalVariable &g,
     if (g.use_empty() || !own || own->isDeclaration() || own->isThreadLocal())
         return nullptr;
     if (g.isDeclaration())
-        return own->isConstant() && own->hasLocalLinkage() ? own : nullptr;
+        return own->isConstant() && own->hasDefinitiveInitializer() ? own
+                                                                   : nullptr;
     if (own->hasLocalLinkage() != g.hasLocalLinkage())
         return nullptr;
     const llvm::DataLayout &layout = g.getDataLayout();
