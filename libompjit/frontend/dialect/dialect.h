@@ -132,6 +132,8 @@ void ompjit__lambda_regions_free(ompjit__lambda_regions *all);
  * well where it cannot be read: reading it as a half will say why. */
 bool ompjit__lambda_regions_agree(const ompjit__lambda_regions *host,
                                   const ompjit__buf *device);
+/* How many types without a name the module uses. unnamed_types.cc */
+unsigned ompjit__unnamed_types(LLVMModuleRef m);
 /* As ompjit__offload_info, with all numbers that lambdas can have. False: those
  * are too many. */
 bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,

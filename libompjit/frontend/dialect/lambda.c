@@ -7,7 +7,8 @@
  * region of that name. Both halves agree on the places of the lambdas that a
  * region calls. If names do not agree, the device half is compiled once
  * more, with each number there may be in the list of the host half's regions,
- * and its kernels are renamed.
+ * and its kernels are renamed. Types without a name get numbers of the same row,
+ * where a half names them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -444,11 +445,8 @@ static void fill(struct list *list, const LLVMValueRef *rows, unsigned n)
     }
 }
 
-/* For the row of each<$_0> and numbers below 2 the list gets each<$_0> and
- * each<$_1>, in a copy of the module: the host half itself is compiled
- * later. */
-bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
-                         ompjit__buf *out)
+/* As ompjit__lambda_info, for numbers below that one alone. */
+static bool list_below(LLVMModuleRef host, unsigned numbers, ompjit__buf *out)
 {
     unsigned n = LLVMGetNamedMetadataNumOperands(host, INFO);
     LLVMValueRef *rows = calloc(n + 1, sizeof *rows);
@@ -460,14 +458,27 @@ bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
     if (!out->failed) {
         LLVMGetNamedMetadataOperands(list.m, INFO, rows);
         fill(&list, rows, n);
-        ompjit__offload_info(list.m, out);
     }
+    const bool few = list.rows < MOST_ROWS;
+    if (!out->failed && few)
+        ompjit__offload_info(list.m, out);
     for (unsigned i = 0; list.keys && i < list.rows; i++)
         free(list.keys[i]);
     LLVMDisposeModule(list.m);
     free(list.keys);
     free(rows);
-    return list.rows < MOST_ROWS;
+    return few;
+}
+
+/* For the row of each<$_0> and numbers below 2 the list gets each<$_0> and
+ * each<$_1>, in a copy of the module: the host half itself is compiled later.
+ * Types without a name are left out where the list would be too long. */
+bool ompjit__lambda_info(LLVMModuleRef host, unsigned numbers,
+                         ompjit__buf *out)
+{
+    const unsigned unnamed = ompjit__unnamed_types(host);
+    return (unnamed && list_below(host, numbers + unnamed, out)) ||
+           list_below(host, numbers, out);
 }
 
 /* ---------------------------------------------------------------- renaming */

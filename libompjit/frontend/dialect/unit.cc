@@ -7,3 +7,4 @@
 #include "frontend/dialect/libraries.cc"
 #include "frontend/dialect/unified.cc"
 #include "frontend/dialect/unlisted.cc"
+#include "frontend/dialect/unnamed_types.cc"
