@@ -258,6 +258,14 @@ program ten.cpp 'namespace n { int ten(int, const char *); }' \
 fails_with "undefined symbols: n::ten\\(int, char const\\*\\)" \
     "an undefined function of C++" "$ompjit" run "$tmp/ten.cpp"
 
+program outside.c 'static int seen = 3;' 'int look(void) { return seen; }' \
+    'int main(void) { int r; seen = 4;' \
+    '#pragma omp target map(from: r)' 'r = look();' 'return r; }'
+fails_with "host kernels: undefined symbols: seen$" \
+    "a variable that device code has not" "$ompjit" run --device=host \
+    "$tmp/outside.c"
+like "$(cat "$tmp/stderr")" 'has to be declare target' "  and what it needs"
+
 # ------------------------------------------------------------------ compile
 for ending in ll bc ptx o; do
     succeeds "compile to .$ending" \

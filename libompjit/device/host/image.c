@@ -169,6 +169,14 @@ static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                  : OMPJIT_OK;
 }
 
+/* What may be missing where device code is linked, unless the context knows
+ * better. */
+static const char advice[] =
+    "Device code uses them. A variable that no map of the region names has to "
+    "be declare target; a function can come from a further source "
+    "(ompjit_module_from_sources; ompjit run a.c b.c --), a library (-l), or "
+    "the application, where it is linked with -rdynamic.";
+
 static ompjit_status load_object(ompjit_device *dev,
                                  const ompjit__image *image,
                                  ompjit__loaded *base, ompjit__loaded *loaded,
@@ -179,7 +187,9 @@ static ompjit_status load_object(ompjit_device *dev,
         ompjit__jit_debug(loaded->jit);
     if (!status) {
         ompjit__jit_search(loaded->jit, find_symbol, dev->ctx);
-        ompjit__jit_advise(loaded->jit, dev->ctx->link_advice);
+        ompjit__jit_advise(loaded->jit, dev->ctx->link_advice
+                                            ? dev->ctx->link_advice
+                                            : advice);
     }
     if (!status)
         status = copy_variables(image, loaded, err);
