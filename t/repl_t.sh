@@ -730,6 +730,35 @@ is "$out" "(int) 1" "  is the end"
 fails_with 'no-such-file' "a file that is not there" repl no-such-file.c
 status_is 2 "a language that is none" "$ompjit" repl --lang pascal -e 1
 
+# children PID: their processes
+children() { cat "/proc/$1/task/$1/children"; }
+# has_standby PID: one of a session's processes has begun one for the next input
+has_standby() {
+    for front in $(children "$1"); do
+        [ -z "$(children "$front")" ] || return 0
+    done
+    return 1
+}
+mkfifo typed
+"$ompjit" repl <typed >typed.out 2>&1 &
+session=$!
+exec 9>typed
+printf 'int x = 5;\n' >&9
+tries=100
+until has_standby $session || [ $tries = 0 ]; do
+    sleep 0.1
+    tries=$((tries - 1))
+done
+is "$((tries > 0))" 1 "a process waits for the next input"
+sleep 0.1
+printf 'x\n#define i 7\n' >&9
+sleep 0.3
+printf 'x + i\n' >&9
+exec 9>&-
+wait $session
+is "$(cat typed.out)" "(int) 5
+(int) 12" "  which has the session's state, and may fail"
+
 # ---------------------------------------------------------------------- C++
 printf '%s\n' '#include <vector>' 'std::vector<int> v{1, 2, 3};' 'v.size()' \
     'template <typename T> T twice(T x) { return x + x; }' 'twice(2.5)' \

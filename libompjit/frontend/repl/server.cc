@@ -7,13 +7,16 @@
  * there were. (A child that went on as the session would fork more slowly each
  * time: Linux looks at all ancestors of a page.)
  */
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include <clang/AST/DeclOpenMP.h>
 #include <llvm/IR/Module.h>
@@ -29,11 +32,11 @@ enum { REQUESTS, ANSWERS }; /* descriptors */
 /* ----------------------------------------------------------------- channel */
 
 /* False: there is no more. */
-bool read_all(void *to, size_t size)
+bool read_all(int from, void *to, size_t size)
 {
     auto *at = static_cast<char *>(to);
     while (size) {
-        ssize_t n = read(REQUESTS, at, size);
+        ssize_t n = read(from, at, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -44,12 +47,36 @@ bool read_all(void *to, size_t size)
     return true;
 }
 
-bool read_request(ompjit__repl_head &head, std::string &bytes)
+bool read_request(ompjit__repl_head &head, std::string &bytes,
+                  int from = REQUESTS)
 {
-    if (!read_all(&head, sizeof head))
+    if (!read_all(from, &head, sizeof head))
         return false;
     bytes.resize(head.size);
-    return read_all(&bytes[0], head.size);
+    return read_all(from, &bytes[0], head.size);
+}
+
+/* False: nobody reads any more. */
+bool write_all(int to, const void *from, size_t size)
+{
+    auto *at = static_cast<const char *>(from);
+    while (size) {
+        ssize_t n = write(to, at, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* Has one come, or a part of it, within so many milliseconds? */
+bool has_request(int ms)
+{
+    struct pollfd fd = {REQUESTS, POLLIN, 0};
+    return poll(&fd, 1, ms) != 0;
 }
 
 uint32_t serial; /* of the request that is answered */
@@ -150,12 +177,16 @@ class Server {
         while (more) {
             ompjit__reader r = {bytes.data(), bytes.size(), false};
             serial = head.serial;
+            if (head.kind == OMPJIT__REPL_INPUT)
+                good = try_input(head, bytes);
+            else
+                drop_standby();
             if (head.kind == OMPJIT__REPL_REPLAY && replay(head, bytes))
                 continue;
-            if (head.kind == OMPJIT__REPL_INPUT)
-                try_input(read_input_request(&r));
-            else if (head.kind == OMPJIT__REPL_KEEP)
+            if (head.kind == OMPJIT__REPL_KEEP)
                 keep(read_lacking(r));
+            if (may_stand_by(head) && !has_request(REST_MS))
+                begin_standby();
             more = read_request(head, bytes);
         }
     }
@@ -177,11 +208,20 @@ class Server {
     template <typename Work> bool in_child(Work work)
     {
         const pid_t child = fork();
-        if (!child) {
-            write_piece(OMPJIT__REPL_BEGUN, nullptr, 0);
-            work();
-            _exit(GOOD);
-        }
+        if (!child)
+            carry_out(work);
+        return end_of(child);
+    }
+
+    template <typename Work> [[noreturn]] static void carry_out(Work work)
+    {
+        write_piece(OMPJIT__REPL_BEGUN, nullptr, 0);
+        work();
+        _exit(GOOD);
+    }
+
+    static bool end_of(pid_t child)
+    {
         int status = 0;
         while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
             ;
@@ -191,18 +231,122 @@ class Server {
         return by_itself && WEXITSTATUS(status) == GOOD;
     }
 
-    void try_input(Input input)
+    /* True: it is good. */
+    bool try_input(const ompjit__repl_head &head, const std::string &bytes)
     {
-        last = std::move(input);
-        good = in_child([this] {
-            limit_memory();
-            if (last.mode == OMPJIT__REPL_COMPLETE) {
-                complete();
-                return;
-            }
-            session.report.on_end = [this] { answer_early(); };
-            answer();
-        });
+        ompjit__reader r = {bytes.data(), bytes.size(), false};
+        last = read_input_request(&r);
+        if (last.mode == OMPJIT__REPL_CODE && ask_standby(head, bytes))
+            return end_of(std::exchange(standby, 0));
+        return in_child([this] { work(); });
+    }
+
+    /* In a child, with the last input. */
+    void work()
+    {
+        limit_memory();
+        if (last.mode == OMPJIT__REPL_COMPLETE) {
+            complete();
+            return;
+        }
+        session.report.on_end = [this] { answer_early(); };
+        answer();
+    }
+
+    /* --------------------------------------------------------- standby */
+
+    /* A child that was begun while nobody waited, for the next input of the host
+     * half: a new process has to get its memory page by page, which is a quarter
+     * of an input's time. It has compiled an input that nobody sees, says that it
+     * is ready, and waits for a request. */
+    enum { REST_MS = 3 };
+    pid_t standby = 0; /* 0: none */
+    int to_standby = -1;
+
+    /* A good input is kept next, which changes the session. The files of -include
+     * are read with the first input. */
+    bool may_stand_by(const ompjit__repl_head &head) const
+    {
+        const bool is_kept_next = head.kind == OMPJIT__REPL_INPUT && good &&
+                                  last.mode == OMPJIT__REPL_CODE;
+        return !session.device && !standby && !is_kept_next &&
+               session.includes.empty();
+    }
+
+    void begin_standby()
+    {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+            return;
+        standby = fork();
+        if (!standby) {
+            close(ends[1]);
+            stand_by(ends[0]);
+        }
+        close(ends[0]);
+        to_standby = ends[1];
+        if (standby < 0) {
+            close(to_standby);
+            standby = 0;
+        }
+    }
+
+    [[noreturn]] void stand_by(int channel)
+    {
+        ompjit__repl_head head;
+        std::string bytes;
+        warm_up();
+        if (!write_all(channel, "", 1) || !read_request(head, bytes, channel))
+            _exit(NOT_GOOD);
+        ompjit__reader r = {bytes.data(), bytes.size(), false};
+        serial = head.serial;
+        last = read_input_request(&r);
+        carry_out([this] { work(); });
+    }
+
+    /* The input has a number that no other has. */
+    void warm_up()
+    {
+        Result result;
+        std::string code;
+        last = Input();
+        last.number = UINT_MAX;
+        last.name = "none";
+        last.text = "{ int i = 0; if (i++) i--; }";
+        session.report.on_end = [] { _exit(NOT_GOOD); };
+        read(result);
+        if (session.report.bad || !make_code(result, code))
+            _exit(NOT_GOOD);
+        generator->next(UINT_MAX);
+        restore_types(session);
+        session.recorder.begin();
+    }
+
+    /* False: there is no child that has taken the request. */
+    bool ask_standby(const ompjit__repl_head &head, const std::string &bytes)
+    {
+        char ready;
+        if (!standby)
+            return false;
+        const bool taken =
+            recv(to_standby, &ready, 1, MSG_DONTWAIT) == 1 &&
+            write_all(to_standby, &head, sizeof head) &&
+            write_all(to_standby, bytes.data(), bytes.size());
+        if (taken)
+            close(to_standby);
+        else
+            drop_standby();
+        return taken;
+    }
+
+    void drop_standby()
+    {
+        if (!standby)
+            return;
+        close(to_standby);
+        kill(standby, SIGKILL);
+        waitpid(standby, nullptr, 0);
+        standby = 0;
     }
 
     /* The system kills whoever takes all memory, and may choose another. */
@@ -451,13 +595,6 @@ class Server {
         return {input, read_lacking(r)};
     }
 
-    /* Has the next request come, or a part of it? */
-    static bool has_request()
-    {
-        struct pollfd fd = {REQUESTS, POLLIN, 0};
-        return poll(&fd, 1, 0) > 0 && fd.revents & POLLIN;
-    }
-
     /* As many as are there, of which one process finds out whether they are good.
      * Else each has one of its own. `head` and `bytes`: the request, and then the
      * next one, which is no such request. False: there is none. */
@@ -467,7 +604,7 @@ class Server {
         bool more;
         do {
             all.push_back(read_replay(bytes));
-            more = has_request() && read_request(head, bytes);
+            more = has_request(0) && read_request(head, bytes);
         } while (more && head.kind == OMPJIT__REPL_REPLAY);
         const bool all_good = are_good(all);
         for (const Kept &each : all) {
