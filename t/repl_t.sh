@@ -586,6 +586,9 @@ END
     printf '%s\n' 'printf("%ld\n", pages() - before);' >>inputs.cc
     repl --device host --lang c++ inputs.cc | tail -1
 }
+statement=$(grown '(void)v.size();')
+is "$((statement < 40 * 3))" 1 "a statement takes less than three pages" ||
+    echo "# $statement pages"
 object=$(grown v) number=$(grown 'v.size()')
 is "$((object * 2 < number * 3))" 1 \
     "an object that is shown again takes no more memory than a number" ||

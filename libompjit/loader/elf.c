@@ -180,12 +180,6 @@ static bool read_sections(struct link *l)
 
 /* ---------------------------------------------------------------- layout */
 
-/* Sections that are written are variables; all others are fixed. */
-static enum part part_of(const Elf64_Shdr *s)
-{
-    return s->sh_flags & SHF_WRITE ? VARIABLES : FIXED;
-}
-
 /* `to` 0 and 1 both mean no alignment (ELF's sh_addralign). */
 static size_t align(size_t n, size_t to)
 {
@@ -201,6 +195,15 @@ static bool is_named(const struct link *l, const Elf64_Shdr *s,
     return s->sh_name < names->sh_size &&
            strlen(name) < names->sh_size - s->sh_name &&
            !strcmp((const char *)contents(l, names) + s->sh_name, name);
+}
+
+/* Sections that are written are variables; all others are fixed, as are
+ * constants with addresses, which only the linker writes. */
+static enum part part_of(const struct link *l, const Elf64_Shdr *s)
+{
+    const bool linked = is_named(l, s, ".data.rel.ro") ||
+                        is_named(l, s, ".data.rel.ro.local");
+    return s->sh_flags & SHF_WRITE && !linked ? VARIABLES : FIXED;
 }
 
 /* LLVM's own type on x86-64, SHT_X86_64_UNWIND, or a plain one by its name:
@@ -238,7 +241,7 @@ static void lay_out(struct link *l, size_t *at)
         l->out->start[part] = *at;
         for (unsigned i = 0; i < l->nsections; i++) {
             const Elf64_Shdr *s = &l->sections[i];
-            if (!(s->sh_flags & SHF_ALLOC) || (int)part_of(s) != part)
+            if (!(s->sh_flags & SHF_ALLOC) || (int)part_of(l, s) != part)
                 continue;
             *at = align(*at, s->sh_addralign);
             l->places[i] = (char *)NULL + *at + 1;

@@ -11,6 +11,7 @@
 #include <llvm/Analysis/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 #include "frontend/repl/repl.h"
@@ -115,6 +116,24 @@ void leave_as_it_is(llvm::Function &f)
 }
 
 } // namespace
+
+/* Nobody reads them, and a module without variables takes a page less. */
+void ompjit_repl::drop_marks(llvm::Module &module)
+{
+    for (llvm::GlobalVariable &v : llvm::make_early_inc_range(module.globals())) {
+        const bool is_mark =
+            v.hasLocalLinkage() && v.getName().ends_with(INITIALIZED) &&
+            llvm::all_of(v.users(), [&](const llvm::User *user) {
+                auto *store = llvm::dyn_cast<llvm::StoreInst>(user);
+                return store && store->getPointerOperand() == &v;
+            });
+        if (!is_mark)
+            continue;
+        for (llvm::User *user : llvm::make_early_inc_range(v.users()))
+            llvm::cast<llvm::Instruction>(user)->eraseFromParent();
+        v.eraseFromParent();
+    }
+}
 
 void ompjit_repl::leave_rare_code(llvm::Module &module, unsigned number)
 {

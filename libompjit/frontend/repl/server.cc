@@ -476,8 +476,10 @@ class Server {
         define_shapes(session, *module);
         if (last.mode == OMPJIT__REPL_SHOW)
             module->setSourceFileName("value"); /* and no number of an input */
-        if (!session.device)
+        if (!session.device) {
+            drop_marks(*module);
             leave_rare_code(*module, last.number);
+        }
         code = bitcode_of(*module);
         return module;
     }

@@ -310,6 +310,7 @@ static LLVMValueRef dso_handle(LLVMModuleRef m)
         g = LLVMAddGlobal(m, i8, "__dso_handle");
     LLVMSetVisibility(g, LLVMDefaultVisibility);
     LLVMSetInitializer(g, LLVMConstNull(LLVMGlobalGetValueType(g)));
+    LLVMSetGlobalConstant(g, 1);
     LLVMSetLinkage(g, LLVMInternalLinkage);
     return g;
 }
