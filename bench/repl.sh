@@ -4,8 +4,9 @@
 # Times of inputs of ompjit repl, beside clang-repl 22, in turns: medians of
 # N inputs of each kind, in milliseconds, without the cache; then MANY mixed
 # inputs of one session, of which the first and the last hundred are compared,
-# and the session's memory. clang-repl does not optimize by default, ompjit
-# repl does (OPTION=-O0: it does not); clang-repl -O3 does, too. `make bench`
+# and the session's memory. clang-repl does not optimize by default, clang-repl
+# -O3 does. ompjit repl optimizes a function that may run for long, and another
+# one when it is used again (OPTION=-O0: never). `make bench`
 # has the samples appended to SAMPLES, in its form.
 #
 #   bench/repl.sh [OMPJIT [CLANG-REPL]]       N=30 MANY=1000 OPTION=-O3
@@ -21,6 +22,10 @@ KINDS = {
     "OpenMP function": "int f{n}() {{ int s = 0; "
     '_Pragma("omp parallel for reduction(+: s)") ' + REGION + " return s; }} "
     'printf("%d\\n", f{n}()); fflush(0);',
+    "any rounds": "int h{n}(int m) {{ int s = 0; "
+    '_Pragma("omp parallel for reduction(+: s)") ' +
+    REGION.replace("100", "m") + " return s; }} "
+    'printf("%d\\n", h{n}(100)); fflush(0);',
     "target region": "int g{n}() {{ int s = 0; _Pragma(\"omp target teams "
     'distribute parallel for reduction(+: s) map(tofrom: s)") ' + REGION +
     ' return s + {n}; }} printf("%d\\n", g{n}()); fflush(0);',
@@ -144,7 +149,7 @@ def last(times, kind, since):
 
 
 def long_session():
-    session, times = begin(Ompjit()), {kind: [] for kind in KINDS}
+    session, times = begin(Ompjit()), {kind: [] for kind in dict.fromkeys(MIX)}
     since = {}
     for n in range(MANY):
         if n == MANY - 100:
@@ -153,7 +158,7 @@ def long_session():
         times[kind].append(took(session, KINDS[kind].format(n=n)))
         if n in (99, MANY - 1):
             print(f"inputs {n - 98} to {n + 1}, medians in ms:",
-                  ", ".join(last(times, kind, since) for kind in KINDS),
+                  ", ".join(last(times, kind, since) for kind in times),
                   f"memory {session.memory():.0f} MB")
 
 
