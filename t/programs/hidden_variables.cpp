@@ -3,6 +3,7 @@
 // Variables of `declare target` that other files cannot see are the same for
 // the host and the device: clang lists none of these in an offload entry.
 // options: -fvisibility=hidden
+// not ahead of time: clang writes no offload entries for them
 // expect: 3 10 40 6 7 9 11 80
 // expect: 30 100 400 60 70 90 21 800
 #include <cstdio>

@@ -24,6 +24,19 @@ bool ompjit_team::is_barrier(const Instruction &i)
     return is_call_of(i, barrier_name);
 }
 
+Body::~Body()
+{
+    for (Instruction *i : removed)
+        i->deleteValue();
+}
+
+void Body::remove(Instruction &i)
+{
+    i.removeFromParent();
+    i.dropAllReferences();
+    removed.push_back(&i);
+}
+
 // On the stack of the OS thread that runs the team, in the entry block, where n
 // is known. own_bytes bounds the sum (keep_values).
 AllocaInst *Body::make_array(Type *type, Align align)

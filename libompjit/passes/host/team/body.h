@@ -57,6 +57,12 @@ struct Region {
 // them. The steps fill the fields from above to below.
 struct Body {
     explicit Body(llvm::Function &f) : f(f), layout(f.getDataLayout()) {}
+    ~Body();
+
+    // Takes an instruction out of the function. Its memory stays, since the
+    // analyses know it by its address: an instruction that is made later would be
+    // taken for it.
+    void remove(llvm::Instruction &i);
 
     // Is a value another in each thread? The value must have been there for the
     // analysis.
@@ -101,6 +107,9 @@ struct Body {
     llvm::SetVector<llvm::BasicBlock *> cuts; // blocks where threads meet
     std::vector<Region> regions;
     llvm::DenseMap<const llvm::BasicBlock *, unsigned> region_of;
+
+  private:
+    llvm::SmallVector<llvm::Instruction *, 16> removed;
 };
 
 // The steps, in their order. False: the function needs fibers.

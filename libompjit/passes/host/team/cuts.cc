@@ -85,7 +85,7 @@ class Cuts {
             BasicBlock *block = SplitBlock(barrier->getParent(), barrier);
             SplitBlock(block, std::next(barrier->getIterator()));
             cuts.insert(block);
-            barrier->eraseFromParent();
+            body.remove(*barrier);
         }
         return true;
     }

@@ -112,7 +112,7 @@ class Values {
             }
             for (User *user : make_early_inc_range(v->users()))
                 if (cast<Instruction>(user)->isLifetimeStartOrEnd())
-                    cast<Instruction>(user)->eraseFromParent();
+                    body.remove(*cast<Instruction>(user));
             auto size = v->getAllocationSize(body.layout);
             if (!size || size->isScalable())
                 return false;
@@ -260,9 +260,9 @@ class Values {
         for (auto [use, value] : replacements)
             use->set(value);
         for (PHINode *phi : joins)
-            phi->eraseFromParent();
+            body.remove(*phi);
         for (const auto &[v, array] : arrays)
-            cast<Instruction>(v)->eraseFromParent();
+            body.remove(*cast<Instruction>(v));
     }
 
     Body &body;
