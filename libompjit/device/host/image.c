@@ -169,8 +169,7 @@ static ompjit_status link_image(ompjit_device *dev, const ompjit__image *image,
                                  : OMPJIT_OK;
 }
 
-/* What may be missing where device code is linked, unless the context knows
- * better. */
+/* The advice where device code lacks symbols, unless the context has another. */
 static const char advice[] =
     "Device code uses them. A variable that no map of the region names has to "
     "be declare target; a function can come from a further source "

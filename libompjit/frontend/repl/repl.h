@@ -199,7 +199,7 @@ class Recorder : public clang::ASTConsumer {
     llvm::DenseSet<const clang::Decl *> declared; /* variables, functions */
 };
 
-/* What each module may define, and one does. */
+/* A symbol that each module may define, and one does. */
 struct SymbolForAll {
     std::string name;
     bool function;

@@ -81,7 +81,7 @@ struct shape_member {
     char *symbol, *type;
 };
 
-/* What an input defines for all that use it, and no name says
+/* A symbol that an input defines for all that use it, and no name says
  * (frontend/repl/instances.cc). */
 struct symbol_for_all {
     char *symbol;
