@@ -257,6 +257,7 @@ static ompjit_status add_entries(LLVMModuleRef device, ompjit__early *e,
 {
     bool changed = ompjit__unify_variables(device, e->host);
     changed |= ompjit__point_to_session(device, e->host);
+    changed |= ompjit__copy_first_values(device, e->host);
     changed |= ompjit__list_variables(device, e->host);
     if (!changed)
         return OMPJIT_OK;

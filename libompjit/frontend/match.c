@@ -88,6 +88,7 @@ static ompjit_status match(struct work *w, ompjit_error *err)
             return status;
     }
     bool changed = ompjit__unify_variables(w->device, w->host);
+    changed |= ompjit__copy_first_values(w->device, w->host);
     changed |= ompjit__list_variables(w->device, w->host);
     return changed || w->in->numbered ? write_both(w, err) : OMPJIT_OK;
 }

@@ -62,6 +62,7 @@ enum {
 /* The table of a module. */
 struct table {
     const ompjit__buf *bitcode;
+    bool known;   /* there is one, whole and of the known format */
     size_t first; /* word of the first symbol */
     size_t n;
     size_t strings; /* byte where these begin */
@@ -81,7 +82,8 @@ static struct table open_table(const ompjit__buf *bitcode)
     const size_t words = sizeof(struct symbol) / sizeof(uint32_t);
     t.first = head + word_at(bitcode, head + SYMBOLS) / sizeof(uint32_t);
     t.n = word_at(bitcode, head + NSYMBOLS);
-    if (t.first > n || t.n > (n - t.first) / words)
+    t.known = t.first <= n && t.n <= (n - t.first) / words;
+    if (!t.known)
         t.n = 0;
     return t;
 }
@@ -105,10 +107,8 @@ static const char *name_of(const struct table *t, const struct symbol *s)
 
 bool bitcode_is_empty(const ompjit__buf *bitcode)
 {
-    const size_t head = find_block(bitcode, SYMBOLS_BLOCK);
-    return head && head + NSYMBOLS < bitcode->size / sizeof(uint32_t) &&
-           word_at(bitcode, head + FORMAT) == KNOWN_FORMAT &&
-           !word_at(bitcode, head + NSYMBOLS);
+    const struct table t = open_table(bitcode);
+    return t.known && !t.n;
 }
 
 bool bitcode_lacks_variable(const ompjit__buf *bitcode)

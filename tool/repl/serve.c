@@ -291,7 +291,6 @@ static void interrupt(struct server *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* NULL: there are no more. */
 /* Waits for a request for a moment, or for any time. False: there is none. */
 static bool wait_for_request(struct server *s, bool moment)
 {
@@ -310,6 +309,7 @@ static bool wait_for_request(struct server *s, bool moment)
     return !late;
 }
 
+/* NULL: there are no more. */
 static json *take(struct server *s)
 {
     json *body = NULL;

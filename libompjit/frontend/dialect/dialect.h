@@ -92,6 +92,9 @@ void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
  * that name and size in bytes. upgrade.c */
 void ompjit__variable_entry(LLVMModuleRef host, LLVMValueRef variable,
                             const char *name, uint64_t size);
+/* Gives variables and constants of the device half the first values that clang
+ * leaves out. True: it has changed. first_values.cc */
+bool ompjit__copy_first_values(LLVMModuleRef device, LLVMModuleRef host);
 /* Adds entries for variables of `declare target` that front ends leave out, as
  * `static` ones. True: both halves have changed. unlisted.cc */
 bool ompjit__list_variables(LLVMModuleRef device, LLVMModuleRef host);

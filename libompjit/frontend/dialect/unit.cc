@@ -4,6 +4,7 @@
  * than compiling one of the files.
  */
 #include "frontend/dialect/debug_wrapper.cc"
+#include "frontend/dialect/first_values.cc"
 #include "frontend/dialect/libraries.cc"
 #include "frontend/dialect/unified.cc"
 #include "frontend/dialect/unlisted.cc"

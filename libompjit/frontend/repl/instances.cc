@@ -22,7 +22,7 @@ using namespace ompjit_repl;
 
 namespace {
 
-/* Of constants a module may have its own. */
+/* A module may have its own of constants. */
 bool is_for_all(const llvm::GlobalVariable &v)
 {
     return (v.hasLinkOnceODRLinkage() || v.hasWeakODRLinkage()) &&

@@ -117,7 +117,7 @@ void leave_as_it_is(llvm::Function &f)
 
 } // namespace
 
-/* Nobody reads them, and a module without variables takes a page less. */
+/* They are never read, and a module without variables takes a page less. */
 void ompjit_repl::drop_marks(llvm::Module &module)
 {
     for (llvm::GlobalVariable &v : llvm::make_early_inc_range(module.globals())) {

@@ -98,7 +98,7 @@ void engine_forget(engine *e, ompjit_module *mod);
  * outcome is the caller's to free. */
 void engine_execute(engine *e, const char *name, unsigned line,
                     const char *text, size_t size, struct outcome *out);
-/* Nobody waits for an outcome: does what was left for such a time. */
+/* Does what was left for a time when nobody waits for an outcome. */
 void engine_rest(engine *e);
 /* Inputs are executed until the next interrupt. */
 void engine_forget_interrupt(engine *e);

@@ -168,7 +168,7 @@ void front_add_lacking(ompjit__buf *list, unsigned number,
                        const ompjit__buf *lacks, const ompjit__buf *host);
 /* The input that was tried last, and was good, belongs to the session. */
 void front_keep(front *f, const struct input *in, const ompjit__buf *lacking);
-/* Nobody waits for anything: has read what was left for later. */
+/* Has the halves read what was left for a time when nobody waits. */
 void front_rest(front *f);
 /* Begins anew, with no input. */
 ompjit_status front_restart(front *f, ompjit_error *err);
