@@ -47,7 +47,7 @@ static bool set_integer(uint32_t bytes, object *from, ompjit_arg *to)
 /* An array of numbers of any type, in C's order or Fortran's. */
 static bool set_buffer(object *from, ompjit_arg *to, taken *held)
 {
-    if (held->n == PYTHON_ARRAYS)
+    if (held->n == PYTHON_ARRAYS || !ompjit__python_plain(from))
         return false;
     buffer *b = &held->buffers[held->n];
     if (PyObject_GetBuffer(from, b, ANY_CONTIGUOUS | FORMAT | WRITABLE))

@@ -107,9 +107,20 @@ uint32_t ompjit__python_element(const char *format)
                                          : 0;
 }
 
+/* Those of C's order, which ctypes leaves out for its arrays. */
+static void set_strides(given *to)
+{
+    ssize_t step = to->bytes;
+    for (uint32_t d = to->ndim; d-- > 0;) {
+        to->steps[d] = step;
+        step *= to->shape[d] ? to->shape[d] : 1;
+    }
+    to->strides = to->steps;
+}
+
 static bool see_buffer(object *from, given *to, taken *held)
 {
-    if (held->n == PYTHON_ARRAYS)
+    if (held->n == PYTHON_ARRAYS || !ompjit__python_plain(from))
         return false;
     buffer *b = &held->buffers[held->n];
     if (PyObject_GetBuffer(from, b, STRIDES | FORMAT))
@@ -123,7 +134,11 @@ static bool see_buffer(object *from, given *to, taken *held)
     to->address = b->buf;
     to->shape = b->shape;
     to->strides = b->strides;
-    return to->type && to->ndim <= DIMS;
+    if (!to->type || to->ndim > DIMS)
+        return false;
+    if (!to->strides)
+        set_strides(to);
+    return true;
 }
 
 /* The integers of a tuple; false: too many. */

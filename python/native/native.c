@@ -35,7 +35,7 @@ enum way {
     WAY_VOID    /* likewise                   */
 };
 
-enum { MOST = 24 };
+enum { MOST = 24, PLAIN_TYPES = 8 };
 
 typedef struct param {
     uint32_t way, bytes;
@@ -64,6 +64,9 @@ static struct {
     ompjit_kernel *(*kernel_at)(ompjit_module *, unsigned);
     object *raise;   /* raise(status, stage, text)                      */
     object *watches; /* () -> whether Ctrl-C raises KeyboardInterrupt   */
+    object *is_plain; /* (type) -> whether buffers are all of its objects */
+    object *plain[PLAIN_TYPES]; /* types for which it is, and which stay for ever; NULL:
+                         there are no more                               */
     bool knows_main;
     pthread_t main;
     uint64_t asked;  /* milliseconds: when `watches` was called last    */
@@ -279,6 +282,39 @@ static bool is_format(const param *p, const buffer *b)
            strchr(p->formats, *format);
 }
 
+static bool learn_plain(object *type)
+{
+    object *answer = PyObject_CallFunction(state.is_plain, "O", type);
+    if (!answer)
+        return false;
+    bool plain = answer == &_Py_TrueStruct;
+    Py_DecRef(answer);
+    if (!plain)
+        return false;
+    Py_IncRef(type);
+    for (unsigned i = 0; i < PLAIN_TYPES; i++) {
+        object *none = NULL;
+        if (__atomic_compare_exchange_n(&state.plain[i], &none, type, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            return true;
+    }
+    Py_DecRef(type);
+    return true;
+}
+
+bool ompjit__python_plain(object *from)
+{
+    object *type = PyObject_Type(from), *known = type;
+    bool plain = false;
+    for (unsigned i = 0; !plain && known && i < PLAIN_TYPES; i++) {
+        known = __atomic_load_n(&state.plain[i], __ATOMIC_ACQUIRE);
+        plain = known == type;
+    }
+    plain = plain || learn_plain(type);
+    Py_DecRef(type);
+    return plain;
+}
+
 static bool take_array(const param *p, object *from, ompjit_value *to,
                        uint64_t *bytes, taken *held)
 {
@@ -287,7 +323,7 @@ static bool take_array(const param *p, object *from, ompjit_value *to,
         *bytes = 0;
         return true;
     }
-    if (held->n == PYTHON_ARRAYS)
+    if (held->n == PYTHON_ARRAYS || !ompjit__python_plain(from))
         return false;
     buffer *b = &held->buffers[held->n];
     if (PyObject_GetBuffer(from, b,
@@ -511,9 +547,9 @@ static void after_fork(void)
  * of the C library, in the order of _native.py; main: the calling thread is
  * Python's main one. With the GIL; once. NULL: Python's exception is set. */
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
-                           object *watches, int main);
+                           object *watches, object *is_plain, int main);
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
-                           object *watches, int main)
+                           object *watches, object *is_plain, int main)
 {
     static member members[] = {
         {"__vectorcalloffset__", MEMBER_SIZE, 0, MEMBER_READONLY, NULL},
@@ -534,8 +570,10 @@ object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
     memcpy(&state.kernel_at, &functions[5], sizeof state.kernel_at);
     Py_IncRef(raise);
     Py_IncRef(watches);
+    Py_IncRef(is_plain);
     state.raise = raise;
     state.watches = watches;
+    state.is_plain = is_plain;
     state.main = pthread_self();
     state.knows_main = main;
     pthread_atfork(NULL, NULL, after_fork);

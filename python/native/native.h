@@ -144,6 +144,10 @@ typedef struct taken {
 
 void ompjit__python_release(taken *held);
 
+/* Whether an object is all that its buffer has: none of numpy's masked arrays,
+ * say. False also where Python has an exception. */
+bool ompjit__python_plain(object *from);
+
 /* -------------------------------------------------------------------- arrays */
 
 /* Python gives launch.c these once, with the GIL. */

@@ -107,6 +107,33 @@ ALL = (
     complex128,
 )
 
+# What becomes of numpy's other types, by their letter.
+_HINTS = {
+    "M": "dates: .view('int64') has their numbers",
+    "m": "times: .view('int64') has their numbers",
+    "O": "Python objects: .astype(float) makes numbers of them",
+    "U": "text",
+    "S": "text",
+    "V": "records or raw bytes",
+    "f": "long double: .astype(float) rounds it",
+    "c": "long double: .astype(complex) rounds it",
+}
+
+
+def unknown(what: object) -> ArgumentError:
+    """The error that something names no element type."""
+    text = what if isinstance(what, str) else getattr(what, "str", None)
+    names = ", ".join(one.name for one in ALL)
+    hint = ""
+    if isinstance(text, str) and text[:1] in ("<", ">", "|"):
+        hint = _HINTS.get(text[1:2], "")
+        if text[0] not in ("|", _ORDER):
+            hint = f"another byte order: .astype('={text[1:]}') swaps it"
+    return ArgumentError(
+        f"{what!r} is no element type{hint and f' ({hint})'}; there are {names}"
+    )
+
+
 # Every spelling that is known, and every object that was looked up.
 _known: dict[Any, DType] = {}
 
@@ -134,8 +161,7 @@ def dtype(what: object) -> DType:
                 text = None
     found = _known.get(text) if isinstance(text, str) else None
     if found is None:
-        names = ", ".join(one.name for one in ALL)
-        raise ArgumentError(f"{what!r} is no element type; there are {names}")
+        raise unknown(what)
     try:
         _known[what] = found
     except (TypeError, ValueError):

@@ -9,10 +9,12 @@ from __future__ import annotations
 import ctypes
 import itertools
 import operator
+import sys
 from ctypes import byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from . import TYPE_CHECKING
-from ._dtype import _ORDER, DType, dtype
+from ._dtype import _ORDER, DType, dtype, unknown
+from ._errors import ArgumentError
 from ._handle import Handle, raw
 from ._interface import Layout, c_strides as c_strides, layout
 
@@ -112,6 +114,14 @@ def is_packed(
     return True
 
 
+def _element(obj: object, buffer: _Buffer) -> DType:
+    """The type of a buffer's elements. Errors name numpy's dtype."""
+    try:
+        return _format(buffer.format or b"B", buffer.itemsize)
+    except ArgumentError:
+        raise unknown(getattr(obj, "dtype", buffer.format)) from None
+
+
 def _format(text: bytes, itemsize: int) -> DType:
     name = text.decode("ascii", "replace").lstrip("@=^" + _ORDER)
     if name in ("l", "L", "q", "Q", "n", "N", "i", "I"):
@@ -120,6 +130,22 @@ def _format(text: bytes, itemsize: int) -> DType:
     if name == "c":
         return dtype("u1")
     return dtype(name)
+
+
+def is_plain(cls: type) -> bool:
+    """Whether arrays of a class are all that their memory is: numpy's masked
+    arrays have a mask beside it."""
+    ma = sys.modules.get("numpy.ma")
+    return ma is None or not issubclass(cls, ma.MaskedArray)
+
+
+def check_plain(obj: object) -> None:
+    """ArgumentError for an array that is not."""
+    if not is_plain(type(obj)):
+        raise ArgumentError(
+            "the mask of a numpy.ma.MaskedArray would be lost; pass its "
+            ".filled(value), or .data, which has the masked elements, too"
+        )
 
 
 def held_buffer(obj: object) -> tuple[_Buffer, Handle]:
@@ -142,7 +168,7 @@ def _from_buffer(obj: object) -> HostView | None:
         buffer.buf or 0,
         shape,
         tuple(strides[:ndim]) if strides else c_strides(shape, buffer.itemsize),
-        _format(buffer.format or b"B", buffer.itemsize),
+        _element(obj, buffer),
         bool(buffer.readonly),
         owner,
     )
@@ -167,7 +193,9 @@ def lends(obj: object) -> bool:
 
 
 def view(obj: object) -> HostView | None:
-    """The array in host memory that an object is; None: it is none."""
+    """The array in host memory that an object is; None: it is none.
+    ArgumentError where its elements are none of a kernel's."""
+    check_plain(obj)
     found = _from_buffer(obj)
     if found is None:
         interface = getattr(obj, "__array_interface__", None)

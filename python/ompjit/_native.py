@@ -13,6 +13,7 @@ import os
 
 from . import TYPE_CHECKING, _abi as abi
 from ._errors import from_parts
+from ._host import is_plain
 from ._interrupt import is_main, is_ours
 from ._lib import library
 from ._signature import CType, kinds
@@ -156,6 +157,7 @@ def _load() -> Any:
         ctypes.POINTER(ctypes.c_void_p),
         ctypes.py_object,
         ctypes.py_object,
+        ctypes.py_object,
         ctypes.c_int,
     )
     found = library()
@@ -174,6 +176,7 @@ def _load() -> Any:
         ),
         _raise,
         is_ours,
+        is_plain,
         main,
     )
     interruptible = native.ompjit_python_interruptible

@@ -95,7 +95,10 @@ def device_pointer(value: Any, device: Device, name: str) -> tuple[int, object]:
         interface = getattr(value, "__cuda_array_interface__", None)
         if isinstance(interface, dict):
             return _cuda_view(name, value, interface)
-    host = _host.view(value)
+    try:
+        host = _host.view(value)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
     if host is None:
         lent = _lent(value, device)
         if lent is not None:

@@ -220,9 +220,12 @@ def _host_array(
     """Address and bytes of an array in host memory."""
     if element.number().kind in (kinds.STRUCT, kinds.UNION):
         return _structs(name, element, writes, value, keep)
-    found = _host.view(value)
+    try:
+        found = _host.view(value)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
     if found is None:
-        way = "; pass numpy.asarray() of it" * hasattr(value, "__array__")
+        way = "; pass numpy.array() of it" * hasattr(value, "__array__")
         raise ArgumentError(
             f"{name} is a {_class(value)}; it is an array of {element.text}, "
             f"or None{way}"
@@ -249,7 +252,10 @@ def _structs(
     name: str, element: CType, writes: bool, value: Any, keep: list[Any]
 ) -> tuple[int, int]:
     try:
+        _host.check_plain(value)
         view = memoryview(value)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
     except TypeError:
         raise ArgumentError(
             f"{name} is a {_class(value)}; it is an array of {element.text}, "

@@ -268,7 +268,53 @@ class Wrong(unittest.TestCase):
         for kind, shape in (((ctypes.c_float * 3), (3,)), ((ctypes.c_int * 2) * 3, (3, 2))):
             self.assertEqual(ompjit.asarray(kind()).shape, shape)
         twice = ompjit.elementwise("2*x")
-        self.assertEqual(twice((ctypes.c_float * 3)(1, 2, 3)).tolist(), [2, 4, 6])
+        one = (ctypes.c_float * 3)(1, 2, 3)
+        for _ in range(3):  # C makes the later calls
+            self.assertEqual(twice(one).tolist(), [2, 4, 6])
+        table = ((ctypes.c_int * 2) * 3)((1, 2), (3, 4), (5, 6))
+        for _ in range(3):
+            self.assertEqual(twice(table).tolist(), [[2, 4], [6, 8], [10, 12]])
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_masks_are_not_lost(self):
+        """Neither by Python's calls nor by C's, which a plain array begins."""
+        plain = numpy.ones(4, "f4")
+        masked = numpy.ma.masked_array(plain, [1, 0, 0, 1])
+        m, out = ompjit.compile(SAXPY), ompjit.zeros(4, "f4")
+        kernel, axpy = m.kernels["saxpy"], ompjit.elementwise("y = a*x + y")
+        total = ompjit.reduction("x")
+        calls = [
+            *(lambda x: m.saxpy(4, 1, x, plain), lambda x: axpy(1.0, x, plain)),
+            *(lambda x: axpy(1.0, plain, x), total, ompjit.array, ompjit.scan()),
+            lambda x: ompjit.Queue().upload(out, x),
+        ]
+        if ompjit.device().is_host:
+            calls.append(lambda x: kernel(4, 1, x, out))
+        for call in calls:
+            for _ in range(3):
+                call(plain)
+            before = plain.tolist()
+            with self.assertRaisesRegex(ompjit.ArgumentError, r"mask.*\.filled\("):
+                call(masked)
+            self.assertEqual(plain.tolist(), before)
+            call(masked.filled(0))
+
+    @unittest.skipIf(numpy is None, "needs numpy")
+    def test_types_without_elements_say_what_helps(self):
+        m, total = ompjit.compile(SAXPY), ompjit.reduction("x")
+        for kind, text in (
+            (">f4", r"astype\('=f4'\)"),
+            ("M8[s]", r"dates: \.view\('int64'\)"),
+            ("O", r"astype\(float\)"),
+            ("g", "long double"),
+            ("U3", "text"),
+            ([("a", "f4")], "records"),
+        ):
+            x = numpy.zeros(4, kind)
+            with self.assertRaisesRegex(ompjit.ArgumentError, "^saxpy: x: .*" + text):
+                m.saxpy(4, 1, x, FLOATS)
+            with self.assertRaisesRegex(ompjit.ArgumentError, "^x: .*" + text):
+                total(x)
 
     def test_objects_of_other_classes(self):
         """The address of a device is no queue's."""
