@@ -52,7 +52,8 @@ static void begin_unit_read(ompjit__ask *ask, ompjit__compiler *compiler,
     ompjit__pack_number(&ask->request, opt_level);
     ompjit__pack_number(&ask->request, early != NULL);
     ompjit__pack_bytes(&ask->request, host->data, host->size);
-    ompjit__pack_number(&ask->request, early ? ompjit__door_early_how(early) : how);
+    ompjit__pack_number(&ask->request,
+                        early ? ompjit__door_early_how(early) : how);
 }
 
 ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
@@ -64,7 +65,8 @@ ompjit_status ompjit__door_unit_read(ompjit__compiler *compiler,
 {
     ompjit__ask ask;
     begin_unit_read(&ask, compiler, device, host, name, opt_level, how, early);
-    return end_with_unit(&ask, ompjit__door_early_ask(early, &ask, err), out, err);
+    ompjit_status status = ompjit__door_early_ask(early, &ask, err);
+    return end_with_unit(&ask, status, out, err);
 }
 
 ompjit_status ompjit__door_units_join(ompjit__compiler *compiler,

@@ -26,12 +26,12 @@ enum ompjit__op {
     OMPJIT__OP_UNIT_READ,      /* bitcode of both halves -> a unit          */
     OMPJIT__OP_UNIT_READ_CUDA, /* bitcode of a CUDA source -> a unit        */
     OMPJIT__OP_UNITS_JOIN,     /* units of several sources -> a unit        */
-    /* These five go to one compiler, which keeps the host half until the last:
-     */
-    OMPJIT__OP_EARLY_READ,     /* bitcode of a host half                    */
-    OMPJIT__OP_EARLY_INFO,     /* -> what the device half reads of it       */
+    /* These four go to one compiler, which keeps the host half until the unit is
+     * read or EARLY_FREE comes: */
+    OMPJIT__OP_EARLY_READ,     /* bitcode of a host half -> what the device
+                                  half reads of it                          */
     OMPJIT__OP_EARLY_AGREES,   /* a device half -> has it the same regions? */
-    OMPJIT__OP_EARLY_NUMBERS,  /* -> as INFO, with all numbers of lambdas   */
+    OMPJIT__OP_EARLY_NUMBERS,  /* -> as READ, with all numbers of lambdas   */
     OMPJIT__OP_EARLY_FREE,
     OMPJIT__OP_UNIT_KEEP,      /* a unit, which later requests only name    */
     OMPJIT__OP_BUILD,          /* a unit and a spec -> an image             */
@@ -162,14 +162,16 @@ void ompjit__door_cancel(ompjit__compiler *compiler);
 void ompjit__door_prepare(ompjit__compiler *compiler);
 
 /* A host half that is read while the device half is still being compiled. It
- * holds a compiler until it is freed, and refers to `host` and `name`. */
+ * holds a compiler until it is freed, and refers to `host` and `name`. Its unit
+ * is read once. */
 typedef struct ompjit__door_early ompjit__door_early;
-/* how: enum ompjit__half_flag, together. NULL: it cannot be read. */
+/* how: enum ompjit__half_flag, together. Appends to `info` as
+ * ompjit__early_info does. NULL: it cannot be read. */
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
-                                            const char *name, unsigned how);
-/* As ompjit__early_info, _agrees and _numbers of frontend/frontend.h. */
-void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info);
+                                            const char *name, unsigned how,
+                                            ompjit__buf *info);
+/* As ompjit__early_agrees and _numbers of frontend/frontend.h. */
 bool ompjit__door_early_agrees(ompjit__door_early *early,
                                const ompjit__buf *device);
 bool ompjit__door_early_numbers(ompjit__door_early *early, ompjit__buf *info);

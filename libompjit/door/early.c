@@ -15,6 +15,8 @@ struct ompjit__door_early {
     const char *name;
     unsigned how; /* enum ompjit__half_flag */
     ompjit__worker *worker; /* NULL: it is lost, or was refused */
+    bool has_lambdas;
+    bool ended;             /* the compiler has no half of it any more */
 };
 
 /* Packs the arguments of OP_EARLY_READ. */
@@ -33,10 +35,20 @@ static bool ask_holder(ompjit__door_early *early, ompjit__ask *ask)
            !ompjit__ask_holder(&early->worker, ask, &again, NULL);
 }
 
+/* Takes the results of OP_EARLY_READ. */
+static bool take_info(ompjit__door_early *early, ompjit__ask *ask,
+                      ompjit__buf *info)
+{
+    early->has_lambdas = ompjit__read_number(&ask->results);
+    ompjit__read_buf(&ask->results, info);
+    return !ask->results.bad;
+}
+
 /* The compiler belongs to this half, and counts as busy, until early_free. */
 ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
                                             const ompjit__buf *host,
-                                            const char *name, unsigned how)
+                                            const char *name, unsigned how,
+                                            ompjit__buf *info)
 {
     ompjit__door_early *early = calloc(1, sizeof *early);
     if (!early)
@@ -50,7 +62,7 @@ ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
     if (ompjit__worker_take(&ask, NULL, &early->worker, NULL))
         early->worker = NULL;
     pack_early(early, &ask.request);
-    bool done = ask_holder(early, &ask);
+    bool done = ask_holder(early, &ask) && take_info(early, &ask, info);
     ompjit__ask_end(&ask);
     if (done)
         return early;
@@ -58,21 +70,13 @@ ompjit__door_early *ompjit__door_early_read(ompjit__compiler *compiler,
     return NULL;
 }
 
-/* Appends nothing where the compiler is lost. */
-void ompjit__door_early_info(ompjit__door_early *early, ompjit__buf *info)
-{
-    ompjit__ask ask;
-    ompjit__ask_begin(&ask, early->compiler, OMPJIT__OP_EARLY_INFO);
-    if (ask_holder(early, &ask))
-        ompjit__read_buf(&ask.results, info);
-    ompjit__ask_end(&ask);
-}
-
 /* Also true if the compiler is lost: reading the unit will decide then. */
 bool ompjit__door_early_agrees(ompjit__door_early *early,
                                const ompjit__buf *device)
 {
     ompjit__ask ask;
+    if (!early->has_lambdas)
+        return true;
     ompjit__ask_begin(&ask, early->compiler, OMPJIT__OP_EARLY_AGREES);
     ompjit__pack_bytes(&ask.request, device->data, device->size);
     bool agrees =
@@ -92,15 +96,22 @@ bool ompjit__door_early_numbers(ompjit__door_early *early, ompjit__buf *info)
     return few;
 }
 
-/* Tells the compiler to forget the half, and gives it back. */
-void ompjit__door_early_free(ompjit__door_early *early)
+/* Tells the compiler to forget the half, unless its unit was read. */
+static void forget(ompjit__door_early *early)
 {
     ompjit__ask ask;
-    if (!early)
-        return;
     ompjit__ask_begin(&ask, early->compiler, OMPJIT__OP_EARLY_FREE);
     ask_holder(early, &ask);
     ompjit__ask_end(&ask);
+}
+
+/* Gives the compiler back. */
+void ompjit__door_early_free(ompjit__door_early *early)
+{
+    if (!early)
+        return;
+    if (!early->ended)
+        forget(early);
     if (early->worker)
         ompjit__worker_give(early->worker);
     free(early);
@@ -113,6 +124,8 @@ ompjit_status ompjit__door_early_ask(ompjit__door_early *early,
     ompjit_status status = OMPJIT_OK;
     if (early && early->worker)
         status = ompjit__ask_holder(&early->worker, ask, &again, err);
+    if (early)
+        early->ended = true;
     return again ? ompjit__ask_any(ask, err) : status;
 }
 

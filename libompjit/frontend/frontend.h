@@ -30,7 +30,10 @@ ompjit__early *ompjit__early_read(const ompjit__buf *host, const char *name,
 /* Appends what a device half reads of its host half, as bitcode; nothing where
  * the host half could not be read. */
 void ompjit__early_info(const ompjit__early *early, ompjit__buf *info);
-/* Has the device half, bitcode, its regions by the host half's names? */
+/* Has it regions in lambdas, whose names the halves may number differently? */
+bool ompjit__early_has_lambdas(const ompjit__early *early);
+/* Has the device half, bitcode, its regions by the host half's names? True where
+ * there are none in lambdas. */
 bool ompjit__early_agrees(const ompjit__early *early,
                           const ompjit__buf *device);
 /* As ompjit__early_info, with every number that lambdas can have, for a device

@@ -190,6 +190,11 @@ void ompjit__early_info(const ompjit__early *e, ompjit__buf *info)
         ompjit__offload_info(e->host, info);
 }
 
+bool ompjit__early_has_lambdas(const ompjit__early *e)
+{
+    return e->host && e->lambdas.n;
+}
+
 bool ompjit__early_agrees(const ompjit__early *e, const ompjit__buf *device)
 {
     return !e->host || ompjit__lambda_regions_agree(&e->lambdas, device);

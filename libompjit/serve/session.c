@@ -220,20 +220,27 @@ static void forget_early(ompjit__session *s)
     s->early = NULL;
 }
 
-/* While clang still compiles the device half. The reply says only whether there
- * was memory: what is wrong with the half is told when the unit is read. */
+/* While clang still compiles the device half. Results: whether regions of
+ * lambdas are to be compared, and bitcode for the device half's clang, empty
+ * where the host half could not be read: what is wrong with it is told when the
+ * unit is read. */
 static ompjit_status early_read(struct job *job, ompjit_error *err)
 {
-    ompjit__buf host = read_view(job);
+    ompjit__session *s = job->session;
+    ompjit__buf host = read_view(job), info = {0};
     char *name = ompjit__read_string(&job->arguments);
     unsigned how = (unsigned)ompjit__read_number(&job->arguments);
-    forget_early(job->session);
+    forget_early(s);
     if (!job->arguments.bad)
-        job->session->early = ompjit__early_read(&host, name, how);
+        s->early = ompjit__early_read(&host, name, how);
     free(name);
-    return job->arguments.bad      ? damaged(err)
-           : !job->session->early  ? no_memory_for_results(err)
-                                   : OMPJIT_OK;
+    if (!s->early)
+        return job->arguments.bad ? damaged(err) : no_memory_for_results(err);
+    ompjit__early_info(s->early, &info);
+    ompjit__pack_number(&job->results, ompjit__early_has_lambdas(s->early));
+    ompjit__pack_bytes(&job->results, info.data, info.size);
+    ompjit__buf_free(&info);
+    return OMPJIT_OK;
 }
 
 /* For requests that make no sense without a half that was read early. */
@@ -241,19 +248,6 @@ static ompjit_status no_early(ompjit_error *err)
 {
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_API,
                         "the compiler holds no host half");
-}
-
-/* Result: bitcode for the device half's clang; empty where the host half could
- * not be read. */
-static ompjit_status early_info(struct job *job, ompjit_error *err)
-{
-    ompjit__buf info = {0};
-    if (!job->session->early)
-        return no_early(err);
-    ompjit__early_info(job->session->early, &info);
-    ompjit__pack_bytes(&job->results, info.data, info.size);
-    ompjit__buf_free(&info);
-    return OMPJIT_OK;
 }
 
 /* Result: whether both halves name their regions alike (dialect/lambda.c). */
@@ -335,8 +329,7 @@ static ompjit_status unit_read(struct job *job, ompjit_error *err)
     }
     if (!status && job->session->early)
         keep_read(job->session, &unit);
-    if (!early)
-        forget_early(job->session);
+    forget_early(job->session);
     free(name);
     return status ? status : give_unit(job, &unit, err);
 }
@@ -700,7 +693,6 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_UNIT_READ_CUDA] = unit_read_cuda,
     [OMPJIT__OP_UNITS_JOIN] = units_join,
     [OMPJIT__OP_EARLY_READ] = early_read,
-    [OMPJIT__OP_EARLY_INFO] = early_info,
     [OMPJIT__OP_EARLY_AGREES] = early_agrees,
     [OMPJIT__OP_EARLY_NUMBERS] = early_numbers,
     [OMPJIT__OP_EARLY_FREE] = early_free,

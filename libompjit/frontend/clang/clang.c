@@ -72,9 +72,8 @@ static void meanwhile(void *data)
     if (run->cuda)
         return;
     run->early = ompjit__door_early_read(&run->ctx->compiler, &run->host.out,
-                                         run->name, half_flags(run));
-    if (run->early)
-        ompjit__door_early_info(run->early, &run->info);
+                                         run->name, half_flags(run),
+                                         &run->info);
 }
 
 /* Only for what goes on in a pair that was started ahead: where the guess is
