@@ -35,6 +35,7 @@ typedef struct ompjit__machine {
     LLVMTargetMachineRef tm;
     LLVMContextRef context; /* NULL, or one for the next build, ... */
     LLVMModuleRef runtime;  /* ... in which the runtime has been read */
+    bool runtime_plain;     /* it is the plain one                  */
     bool plain; /* the last build needed the plain runtime only       */
     ompjit__generator *generator; /* NULL, or for the next build that is no
                                      variant's, its passes set up     */
@@ -56,11 +57,13 @@ void ompjit__machine_give(ompjit__compiler *compiler, ompjit__machine *m);
  * that, and the next build or a rest does it. */
 void ompjit__machine_clear(ompjit__machine *m);
 /* Clears the machine that was given back last, and makes ready for the next build
- * by it: the code generator, and the runtime, if the last build needed all of
- * that. It takes two milliseconds, which are for free while another process works. A failure is left to the build to meet again. */
+ * by it: the code generator, and the runtime, as much of it as the last build
+ * needed. It takes up to two milliseconds, which are for free while another
+ * process works. A failure is left to the build to meet again. */
 void ompjit__machine_prepare(ompjit__compiler *compiler);
-/* Has a machine for the host ready likewise, and the processor's features known, for the builds of processes that are copies of this one: it
- * keeps what they begin with. */
+/* Has a machine for the host ready likewise, and the processor's features known,
+ * for the builds of processes that are copies of this one: it keeps what they
+ * begin with. */
 void ompjit__machine_prepare_host(ompjit__compiler *compiler,
                                   unsigned opt_level);
 /* Frees a whole list; no build may run. */

@@ -46,6 +46,7 @@ static ompjit_status take_context(struct build *b, ompjit_error *err)
     } else if (machine->context) {
         b->context = machine->context;
         b->runtime = machine->runtime;
+        b->runtime_plain = machine->runtime_plain;
         machine->context = NULL;
     } else {
         b->context = LLVMContextCreate();

@@ -43,6 +43,7 @@ struct build {
     LLVMContextRef context; /* its own, or (VARIANT) the stock's        */
     LLVMModuleRef m;       /* NULL before the first pass                */
     LLVMModuleRef runtime; /* read before the build began; NULL: not */
+    bool runtime_plain;    /* it is the plain one */
     ompjit__machine *machine;
     LLVMTargetMachineRef tm; /* its own */
     uint64_t stage_start; /* of the stage whose time is being taken */

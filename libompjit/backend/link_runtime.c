@@ -20,15 +20,12 @@ static ompjit_status take_runtime(struct build *b, LLVMModuleRef *out,
 {
     const char *triple = LLVMGetTarget(b->m);
     ompjit_status status = OMPJIT_OK;
-    *out = b->plain ? NULL : b->runtime;
+    *out = b->plain == b->runtime_plain ? b->runtime : NULL;
     if (*out)
         b->runtime = NULL;
-    else if (b->plain)
-        status = ompjit__runtime_read_plain(b->context, triple, &b->messages,
-                                            out, err);
     else
-        status = ompjit__runtime_read(b->context, triple, &b->messages, out,
-                                      err);
+        status = ompjit__runtime_read(b->context, triple, b->plain,
+                                      &b->messages, out, err);
     if (!status)
         LLVMSetTarget(*out, triple); /* where vendor or system differ */
     return status;

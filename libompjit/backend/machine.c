@@ -94,8 +94,8 @@ static ompjit_status load_runtime(ompjit__machine *m, ompjit_error *err)
     ompjit__buf messages = {0};
     char *triple = LLVMGetTargetMachineTriple(m->tm);
     LLVMContextRef context = ompjit__llvm_context(&messages);
-    ompjit_status status = ompjit__runtime_read(context, triple, &messages,
-                                                &m->runtime, err);
+    ompjit_status status = ompjit__runtime_read(
+        context, triple, m->plain, &messages, &m->runtime, err);
     LLVMContextSetDiagnosticHandler(context, NULL, NULL);
     LLVMDisposeMessage(triple);
     ompjit__buf_free(&messages);
@@ -103,6 +103,7 @@ static ompjit_status load_runtime(ompjit__machine *m, ompjit_error *err)
         LLVMContextDispose(context);
     else
         m->context = context;
+    m->runtime_plain = m->plain;
     return status;
 }
 
@@ -115,7 +116,7 @@ static ompjit_status load(void *arg, ompjit_error *err)
             m->tm, m->arch->triple ? LLVMObjectFile : LLVMAssemblyFile);
         ompjit__generator_prepare(m->generator);
     }
-    return m->context || m->plain ? OMPJIT_OK : load_runtime(m, err);
+    return m->context ? OMPJIT_OK : load_runtime(m, err);
 }
 
 /* Frees what no build has taken. */

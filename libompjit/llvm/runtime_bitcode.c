@@ -50,10 +50,11 @@ const void *ompjit__runtime_bc(const char *triple, size_t *size)
     return bc.begin;
 }
 
-static ompjit_status read(LLVMContextRef context, struct bitcode bc,
-                          const ompjit__buf *messages, LLVMModuleRef *out,
-                          ompjit_error *err)
+ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
+                                   bool plain, const ompjit__buf *messages,
+                                   LLVMModuleRef *out, ompjit_error *err)
 {
+    struct bitcode bc = find(triple, plain);
     LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRange(
         bc.begin, (size_t)(bc.end - bc.begin), "device runtime", false);
     if (!LLVMGetBitcodeModuleInContext2(context, memory, out))
@@ -62,21 +63,6 @@ static ompjit_status read(LLVMContextRef context, struct bitcode bc,
     return ompjit__fail(err, OMPJIT_ERR_INTERNAL, OMPJIT_STAGE_LINK,
                         "the device runtime does not load: %s",
                         messages->data ? messages->data : "");
-}
-
-ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
-                                   const ompjit__buf *messages,
-                                   LLVMModuleRef *out, ompjit_error *err)
-{
-    return read(context, find(triple, false), messages, out, err);
-}
-
-ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
-                                         const char *triple,
-                                         const ompjit__buf *messages,
-                                         LLVMModuleRef *out, ompjit_error *err)
-{
-    return read(context, find(triple, true), messages, out, err);
 }
 
 const char *ompjit__cuda_header(void)

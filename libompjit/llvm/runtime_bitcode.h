@@ -13,15 +13,11 @@
  * lives as long as the library; NULL for any other. */
 const void *ompjit__runtime_bc(const char *triple, size_t *size);
 /* The runtime as a module whose function bodies are read when they are linked.
- * `messages` are the context's. The module is the caller's. INTERNAL error. */
+ * plain: the one for modules that are (ompjit__is_plain). `messages` are the
+ * context's. The module is the caller's. INTERNAL error. */
 ompjit_status ompjit__runtime_read(LLVMContextRef context, const char *triple,
-                                   const ompjit__buf *messages,
+                                   bool plain, const ompjit__buf *messages,
                                    LLVMModuleRef *out, ompjit_error *err);
-/* The same of the plain one, for modules that are (ompjit__is_plain). */
-ompjit_status ompjit__runtime_read_plain(LLVMContextRef context,
-                                         const char *triple,
-                                         const ompjit__buf *messages,
-                                         LLVMModuleRef *out, ompjit_error *err);
 /* runtime-bc/cuda.h, which clang reads before a CUDA source. */
 const char *ompjit__cuda_header(void);
 
