@@ -66,6 +66,9 @@ bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
  * shared_locals.c */
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
+/* Corrects clang's copies of members of classes that are firstprivate. Before
+ * ompjit__share_locals, which would refuse them. member_copies.c */
+void ompjit__mend_member_copies(LLVMModuleRef m);
 /* Corrects clang's mistakes in the functions of reductions. NO_MEMORY.
  * reduction.c */
 ompjit_status ompjit__mend_reductions(LLVMModuleRef m, ompjit_error *err);

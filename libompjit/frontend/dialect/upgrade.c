@@ -409,6 +409,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     ompjit__inline_debug_kernels(m);
     status = lengthen_all(m, err);
     if (!status) {
+        ompjit__mend_member_copies(m);
         ompjit__lower_forks(m);
         ompjit__mend_flang_modes(m);
         status = ompjit__wrap_regions(m, err);
