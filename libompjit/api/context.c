@@ -313,7 +313,7 @@ ompjit_status ompjit_context_create(const ompjit_context_options *options,
     ompjit_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
-    pthread_mutex_init(&ctx->lock, NULL);
+    ompjit__fork_lock_init(&ctx->at_fork, &ctx->lock);
     ctx->device_registry = &ompjit__device_registry_all;
     ompjit__door_hold();
     ompjit_status status = set_options(ctx, o, err);
@@ -394,7 +394,7 @@ void ompjit_context_destroy(ompjit_context *ctx)
     ompjit__tell_profile(ctx);
     ompjit__profile_free(ctx->spans);
     free(ctx->profile_to);
-    pthread_mutex_destroy(&ctx->lock);
+    ompjit__fork_lock_end(&ctx->at_fork);
     free(ctx->devices_option);
     free(ctx->record);
     free(ctx->clang);

@@ -91,7 +91,7 @@ ompjit_status ompjit__module_new(ompjit_context *ctx, ompjit__unit *unit,
     mod->ctx = ctx;
     mod->unit = *unit;
     mod->kernels = kernels;
-    pthread_mutex_init(&mod->lock, NULL);
+    ompjit__fork_lock_init(&mod->at_fork, &mod->lock);
     ompjit__variants_init(&mod->variants);
     for (unsigned i = 0; i < unit->nkernels; i++) {
         kernels[i].mod = mod;
@@ -526,7 +526,7 @@ void ompjit_module_destroy(ompjit_module *mod)
         ompjit__tuning_free(&mod->kernels[i]);
     free(mod->kernels);
     ompjit__unit_free(&mod->unit);
-    pthread_mutex_destroy(&mod->lock);
+    ompjit__fork_lock_end(&mod->at_fork);
     free(mod);
 }
 

@@ -37,7 +37,7 @@ static ompjit_status wrap(ompjit_device *dev, ompjit__queue *inner,
     }
     queue->dev = dev;
     queue->queue = inner;
-    pthread_mutex_init(&queue->lock, NULL);
+    ompjit__fork_lock_init(&queue->at_fork, &queue->lock);
     *out = queue;
     return OMPJIT_OK;
 }
@@ -123,7 +123,7 @@ void ompjit_queue_destroy(ompjit_queue *queue)
     free_uses(queue->spare);
     ompjit__uses_end(queue->captured, false);
     queue->dev->ops->queues->destroy(queue->dev, queue->queue);
-    pthread_mutex_destroy(&queue->lock);
+    ompjit__fork_lock_end(&queue->at_fork);
     free(queue);
 }
 

@@ -7,6 +7,7 @@
 #ifndef OMPJIT_QUEUE_H
 #define OMPJIT_QUEUE_H
 
+#include "base/fork.h"
 #include "launch/launch.h"
 #include "ompjit_graph.h"
 
@@ -46,6 +47,7 @@ struct ompjit_queue {
     ompjit_device *dev;
     ompjit__queue *queue;    /* the device's */
     pthread_mutex_t lock;    /* of what follows */
+    ompjit__fork_lock at_fork;
     ompjit__environment environment; /* that its launches share */
     ompjit__use *spare;      /* a few, for the next */
     unsigned nspare;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/fork.h"
 #include "cache/cache.h"
 
 /* Bytes on disk, if nobody says how many, and in a context's memory. */
@@ -34,6 +35,7 @@ struct ompjit__cache {
     ompjit_cache_put_fn *put;
     void *data;
     pthread_mutex_t lock; /* nodes, kept */
+    ompjit__fork_lock at_fork;
     struct node *nodes[BUCKETS];
     uint64_t kept; /* bytes in nodes */
     _Atomic uint64_t hits[3], misses, stored, rejected, waited, read, written;
@@ -111,7 +113,7 @@ ompjit_status ompjit__cache_new(ompjit_context *ctx,
     cache->get = o->cache.get;
     cache->put = o->cache.put;
     cache->data = o->cache.data;
-    pthread_mutex_init(&cache->lock, NULL);
+    ompjit__fork_lock_init(&cache->at_fork, &cache->lock);
     if (mode == OMPJIT_CACHE_DISK)
         cache->store.path = o->cache.dir ? ompjit__strdup(o->cache.dir)
                                          : ompjit__folder_default();
@@ -130,7 +132,7 @@ void ompjit__cache_free(ompjit__cache *cache)
             ompjit__buf_free(&n->bytes);
             free(n);
         }
-    pthread_mutex_destroy(&cache->lock);
+    ompjit__fork_lock_end(&cache->at_fork);
     free(cache->store.path);
     free(cache);
 }

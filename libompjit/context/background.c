@@ -53,6 +53,7 @@ static struct {
     unsigned handlers; /* of exit, that are registered   */
     bool leaving;      /* exit has begun: no more jobs   */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
+OMPJIT__FORK_TAKES(all.lock)
 
 extern int __cxa_thread_atexit_impl(void (*f)(void *), void *arg, void *dso);
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -94,7 +95,6 @@ static void lock_all(void)
     pthread_mutex_lock(&all.lock);
 }
 
-/* Also for pthread_atfork in the parent. */
 static void unlock_all(void)
 {
     pthread_mutex_unlock(&all.lock);
@@ -104,7 +104,7 @@ static void unlock_all(void)
 static void watch_forks(void)
 {
     all.process = getpid();
-    pthread_atfork(lock_all, unlock_all, after_fork);
+    pthread_atfork(NULL, NULL, after_fork);
 }
 
 /* ------------------------------------------------------------------- exit */

@@ -30,6 +30,7 @@ typedef struct span {
 struct ompjit__profile {
     pthread_mutex_t lock; /* of all that follows; taken last, and not while the
                              application's functions are called */
+    ompjit__fork_lock at_fork;
     uint64_t start;       /* 0 of the trace's clock */
     row *rows;
     span *spans;
@@ -51,7 +52,7 @@ struct ompjit__profile *ompjit__profile_new(void)
     struct ompjit__profile *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    pthread_mutex_init(&p->lock, NULL);
+    ompjit__fork_lock_init(&p->at_fork, &p->lock);
     p->start = ompjit__now();
     return p;
 }
@@ -63,7 +64,7 @@ void ompjit__profile_free(struct ompjit__profile *p)
         return;
     for (size_t i = 0; i < p->nrows; i++)
         free(p->rows[i].name);
-    pthread_mutex_destroy(&p->lock);
+    ompjit__fork_lock_end(&p->at_fork);
     free(p->rows);
     free(p->spans);
     free(p);

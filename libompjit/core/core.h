@@ -18,6 +18,7 @@
 
 #include "base/base.h"
 #include "base/digest.h"
+#include "base/fork.h"
 #include "base/pack.h"
 #include "core/facts.h"
 #include "optimizer/opt.h"
@@ -291,6 +292,7 @@ void ompjit__report_stage(const ompjit__compiler *compiler, ompjit_stage stage,
  * from it or reads settings; the compiler wing sees only `compiler`. */
 struct ompjit_context {
     pthread_mutex_t lock;      /* devices, frontend, clang, host_memory    */
+    ompjit__fork_lock at_fork;
     char *devices_option;      /* as the user wrote it; NULL: auto         */
     char *clang;               /* NULL until first needed, then a path     */
     unsigned clang_limit_ms;   /* of one run                               */

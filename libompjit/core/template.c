@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "core/template.h"
 
 struct ompjit__templates {
     pthread_mutex_t lock;
+    ompjit__fork_lock at_fork;
     ompjit__template *first;
     ompjit__template_source source;
 };
@@ -17,7 +19,7 @@ ompjit__templates *ompjit__templates_new(void)
 {
     ompjit__templates *all = calloc(1, sizeof *all);
     if (all)
-        pthread_mutex_init(&all->lock, NULL);
+        ompjit__fork_lock_init(&all->at_fork, &all->lock);
     return all;
 }
 
@@ -50,7 +52,7 @@ void ompjit__templates_free(ompjit__templates *all)
         template_free(t);
     }
     ompjit__templates_drop_source(all);
-    pthread_mutex_destroy(&all->lock);
+    ompjit__fork_lock_end(&all->at_fork);
     free(all);
 }
 

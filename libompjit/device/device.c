@@ -58,9 +58,9 @@ ompjit_status ompjit__device_add(ompjit_context *ctx,
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
     }
     dev->state = state;
-    pthread_mutex_init(&dev->lock, NULL);
-    pthread_mutex_init(&dev->open_lock, NULL);
-    pthread_mutex_init(&dev->allocations_lock, NULL);
+    ompjit__fork_lock_init(&dev->at_fork, &dev->lock);
+    ompjit__fork_lock_init(&dev->open_at_fork, &dev->open_lock);
+    ompjit__fork_lock_init(&dev->allocations_at_fork, &dev->allocations_lock);
     ctx->devices[ctx->ndevices++] = dev;
     *out = dev;
     return OMPJIT_OK;
@@ -76,9 +76,9 @@ void ompjit__devices_free(ompjit_context *ctx)
             ctx->device_registry->parts[j].free(dev);
         dev->ops->close(dev);
         ompjit__allocations_free(dev);
-        pthread_mutex_destroy(&dev->lock);
-        pthread_mutex_destroy(&dev->open_lock);
-        pthread_mutex_destroy(&dev->allocations_lock);
+        ompjit__fork_lock_end(&dev->at_fork);
+        ompjit__fork_lock_end(&dev->open_at_fork);
+        ompjit__fork_lock_end(&dev->allocations_at_fork);
         free(dev);
     }
     free(ctx->devices);

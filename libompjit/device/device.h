@@ -75,6 +75,8 @@ typedef struct ompjit__device_caps {
     /* `free` refuses what is no allocation. Else only what `alloc` has given
      * may be passed to it, once. */
     bool knows_allocations;
+    /* A forked child may use what its parent has on the device. */
+    bool survives_fork;
     uint32_t most_team_threads; /* where it is known beforehand; else 0 */
 } ompjit__device_caps;
 
@@ -313,6 +315,7 @@ struct ompjit_device {
     _Atomic bool ready;
     pthread_mutex_t open_lock; /* of ready                                */
     pthread_mutex_t lock; /* the operations' own, as is state             */
+    ompjit__fork_lock open_at_fork, at_fork, allocations_at_fork;
     void *state;
     struct ompjit__present *present; /* mapping/present_table.c */
     void *allocations; /* the application's own; device/allocations.c     */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/fork.h"
 #include "door/door.h"
 #include "libompjit/cache/sources.h"
 
@@ -23,6 +24,7 @@ extern const ompjit__door ompjit_compiler_door
     __attribute__((weak, visibility("hidden")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+OMPJIT__FORK_TAKES(lock)
 /* Written once, under the lock; read without. */
 static const ompjit__door *_Atomic loaded;
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "core/report.h"
 #include "door/worker.h"
 
@@ -25,20 +26,9 @@ static struct {
     uint64_t failed; /* when a worker could not be started; 0: never */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .one_idle = PTHREAD_COND_INITIALIZER};
+OMPJIT__FORK_TAKES(pool.lock)
 
 /* -------------------------------------------------------------------- fork */
-
-/* Holds the pool's lock over a fork, so that the child finds a consistent pool.
- */
-static void before_fork(void)
-{
-    pthread_mutex_lock(&pool.lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&pool.lock);
-}
 
 /* Drops the workers, which are the parent's, and the sessions in use, since
  * their threads are not in the child. */
@@ -319,7 +309,7 @@ void ompjit__door_hold(void)
     pool.contexts++;
     if (!pool.watches_fork)
         pool.watches_fork =
-            !pthread_atfork(before_fork, after_fork, in_child);
+            !pthread_atfork(NULL, NULL, in_child);
     pthread_mutex_unlock(&pool.lock);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "function/registers.h"
 
 /* The process's free stubs. They are of no context, since a callback may
@@ -18,6 +19,7 @@ static struct {
     pthread_mutex_t lock;
     ompjit__call_stub *free;
 } stubs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+OMPJIT__FORK_TAKES(stubs.lock)
 
 /* Under the lock. The first half of the pages is code, the second has as many
  * slots: both are of 16 bytes. */

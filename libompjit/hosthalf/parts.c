@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "device/engine/guard.h"
 #include "hosthalf/program_code.h"
 #include "launch/module.h"
@@ -34,6 +35,7 @@ struct ompjit__host_parts {
     ompjit__host_linker linker;
     ompjit__stubs *stubs;
     pthread_mutex_t lock; /* of parts, while one is made */
+    ompjit__fork_lock at_fork;
     struct part *parts;   /* by number less 1            */
     struct name {
         const char *text;
@@ -190,7 +192,7 @@ ompjit__host_parts *ompjit__host_parts_new(ompjit_module *mod,
     if (!p)
         return NULL;
     *p = (ompjit__host_parts){.mod = mod, .half = half, .linker = *linker};
-    pthread_mutex_init(&p->lock, NULL);
+    ompjit__fork_lock_init(&p->at_fork, &p->lock);
     p->parts = calloc(half->nparts, sizeof *p->parts);
     p->names = calloc(half->nparts, sizeof *p->names);
     p->stubs = ompjit__stubs_new(half->nparts, enter, p);
@@ -211,7 +213,7 @@ void ompjit__host_parts_free(ompjit__host_parts *p)
     for (size_t i = 0; p->parts && i < p->half->nparts; i++)
         ompjit__jit_free(p->parts[i].jit);
     ompjit__stubs_free(p->stubs);
-    pthread_mutex_destroy(&p->lock);
+    ompjit__fork_lock_end(&p->at_fork);
     free(p->names);
     free(p->parts);
     free(p);

@@ -50,6 +50,7 @@ struct ompjit_module {
     ompjit_context *ctx;
     ompjit__unit unit;
     pthread_mutex_t lock;          /* of what is made later, below */
+    ompjit__fork_lock at_fork;
     ompjit__variants variants;     /* locks for itself             */
     ompjit_kernel *kernels;        /* one for each of the unit's   */
     struct ompjit__hostjit *hostjit; /* NULL until first needed    */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/structs.h"
 #include "cache/cache.h"
 #include "launch/tune.h"
@@ -25,6 +26,7 @@ struct ompjit__tuning {
     ompjit_device *dev;
     _Atomic uint64_t best[CLASSES];
     pthread_mutex_t lock; /* of results */
+    ompjit__fork_lock at_fork;
     ompjit_tuned results[CLASSES];
 };
 
@@ -157,7 +159,7 @@ static struct ompjit__tuning *tuning_of(ompjit_kernel *kernel,
     if (t || !(t = calloc(1, sizeof *t)))
         return t;
     t->dev = dev;
-    pthread_mutex_init(&t->lock, NULL);
+    ompjit__fork_lock_init(&t->at_fork, &t->lock);
     read_entry(kernel->mod, kernel->index, t);
     t->next = atomic_load(&kernel->tuning);
     while (!atomic_compare_exchange_weak(&kernel->tuning, &t->next, t))
@@ -171,7 +173,7 @@ void ompjit__tuning_free(ompjit_kernel *kernel)
     struct ompjit__tuning *t = atomic_load(&kernel->tuning);
     for (struct ompjit__tuning *next; t; t = next) {
         next = t->next;
-        pthread_mutex_destroy(&t->lock);
+        ompjit__fork_lock_end(&t->at_fork);
         free(t);
     }
 }

@@ -31,6 +31,7 @@ struct ompjit__flight {
     ompjit__variant_key key;
     unsigned refs;
     bool claimed, started, done; /* taken by a thread; building; landed */
+    unsigned depth;    /* ompjit__fork_depth of the process of that thread */
     ompjit_status status;
     ompjit_error *err; /* of a failure; NULL where memory ran out */
 };

@@ -13,12 +13,19 @@
 
 /* ---------------------------------------------------------------- flights */
 
+/* Under the lock: has it a thread that builds it, or will it have one? Those of
+ * before a fork have none in the child. */
+static bool is_under_way(const ompjit__flight *f)
+{
+    return f->depth == ompjit__fork_depth();
+}
+
 /* Under the lock; NULL: no such build is under way. */
 static ompjit__flight *flight_of(ompjit__variants *all,
                                  const ompjit__variant_key *key)
 {
     for (ompjit__flight *f = all->flights; f; f = f->next)
-        if (ompjit__variant_same_key(&f->key, key))
+        if (is_under_way(f) && ompjit__variant_same_key(&f->key, key))
             return f;
     return NULL;
 }
@@ -48,6 +55,7 @@ static ompjit__flight *flight_new(ompjit_module *mod,
     }
     f->mod = mod;
     f->refs = 1;
+    f->depth = ompjit__fork_depth();
     f->next = all->flights;
     all->flights = f;
     return f;
@@ -70,7 +78,7 @@ static void flight_land(ompjit__variants *all, ompjit__flight *f)
 static bool first_is_building(ompjit__variants *all, const ompjit_device *dev)
 {
     for (ompjit__flight *f = all->flights; f; f = f->next)
-        if (f->started && f->key.dev == dev)
+        if (f->started && is_under_way(f) && f->key.dev == dev)
             return true;
     return false;
 }
@@ -312,5 +320,5 @@ void ompjit__variants_free(ompjit_module *mod)
     }
     ompjit__calls_free_all(all);
     pthread_cond_destroy(&all->landed);
-    pthread_mutex_destroy(&all->lock);
+    ompjit__fork_lock_end(&all->at_fork);
 }

@@ -52,12 +52,8 @@ bool ompjit__variant_copy_key(ompjit__variant_key *to,
 
 void ompjit__variants_init(ompjit__variants *all)
 {
-    pthread_condattr_t attributes;
-    pthread_mutex_init(&all->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&all->landed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    ompjit__fork_lock_init(&all->at_fork, &all->lock);
+    ompjit__fork_cond_init(&all->at_fork, &all->landed);
 }
 
 /* The head of the chain that the hash is in. */

@@ -29,6 +29,7 @@ enum { OMPJIT__BUCKETS = 256 };
 /* A module's. Zero-initialised but for ompjit__variants_init. */
 typedef struct ompjit__variants {
     pthread_mutex_t lock;
+    ompjit__fork_lock at_fork;
     pthread_cond_t landed;           /* a flight has                       */
     ompjit__variant *_Atomic buckets[OMPJIT__BUCKETS];
     /* These are under the lock; `spare` is memory of buried variants and of

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "door/door.h"
 #include "loader/elf.h"
 #include "loader/jit.h"
@@ -42,12 +43,13 @@ struct ompjit__jit {
     ompjit__published *published;
 
     pthread_mutex_t lock; /* one lookup at a time */
+    ompjit__fork_lock at_fork;
     ompjit__jit *next;    /* of all; under all_lock */
 };
 
-/* Every jit of the process, for ompjit__jit_name alone. A fork waits for the
- * lock, so that the child finds it free, and the list whole. */
+/* Every jit of the process, for ompjit__jit_name alone. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+OMPJIT__FORK_TAKES(all_lock)
 static ompjit__jit *all;
 
 /* --------------------------------------------------------------- symbols */
@@ -160,17 +162,10 @@ static void unlock_all(void)
     pthread_mutex_unlock(&all_lock);
 }
 
-static void watch_forks(void)
-{
-    pthread_atfork(lock_all, unlock_all, unlock_all);
-}
-
 /* ompjit__jit_name takes each jit's lock within all_lock, by trylock alone: it
  * waits for no jit that is being linked. Nothing else takes both. */
 static void join_all(ompjit__jit *jit)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
     lock_all();
     jit->next = all;
     all = jit;
@@ -194,7 +189,7 @@ ompjit_status ompjit__jit_new(const char *name, ompjit__jit **out,
     ompjit__jit *jit = calloc(1, sizeof *jit);
     if (!jit)
         return ompjit__no_memory(err, OMPJIT_STAGE_LOAD);
-    pthread_mutex_init(&jit->lock, NULL);
+    ompjit__fork_lock_init(&jit->at_fork, &jit->lock);
     join_all(jit);
     jit->name = ompjit__strdup(name);
     if (!jit->name) {
@@ -221,7 +216,7 @@ void ompjit__jit_free(ompjit__jit *jit)
     for (size_t i = 0; i < jit->ndefs; i++)
         free((char *)jit->defs[i].name);
     free(jit->defs);
-    pthread_mutex_destroy(&jit->lock);
+    ompjit__fork_lock_end(&jit->at_fork);
     free(jit->name);
     free(jit);
 }

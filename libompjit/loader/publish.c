@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "loader/publish.h"
 
 /* ------------------------------------------------------------------- gdb */
@@ -56,6 +57,7 @@ struct ompjit__published {
 /* Guards gdb's list, as its documentation wants: gdb reads it while the process
  * stands still in the function below. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+OMPJIT__FORK_TAKES(lock)
 
 /* `relevant` and `action` mean something only during the call. */
 static void tell_debugger(struct jit_code_entry *entry, enum jit_action action)

@@ -72,6 +72,8 @@ typedef struct ompjit__construct {
     ompjit__present *table;
     const ompjit__maps *maps;
     uint64_t number;          /* of this construct, in the table            */
+    struct ompjit__construct *next_inside; /* of the table's list           */
+    pthread_t thread;         /* of one in that list                        */
 
     /* map_items.c: init */
     ompjit__item *items;      /* `few` or malloc'd                          */
@@ -111,6 +113,12 @@ typedef struct ompjit__construct {
 ompjit_status ompjit__construct_init(ompjit__construct *c, ompjit_device *dev,
                                      const ompjit__maps *maps,
                                      ompjit_error *err);
+
+/* Between these the construct is in the table's list. In a forked child
+ * those of threads that it does not have are ended, without copies. The lock is
+ * held. */
+void ompjit__construct_join(ompjit__construct *c);
+void ompjit__construct_leave(ompjit__construct *c);
 
 /* Enters, copies, attaches; all or nothing. The lock is held; it is given back
  * only before anything is done, to wait for other constructs. */

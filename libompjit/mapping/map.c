@@ -535,6 +535,53 @@ ompjit_status ompjit__construct_end(ompjit__construct *c, bool entered,
     return release_all(c, err);
 }
 
+/* --------------------------------------------------------------- the list */
+
+/* Its memory is given back. The arrays that it maps may be the child's, for
+ * whose next constructs they are not present. */
+static void drop(ompjit__construct *c)
+{
+    size_t done;
+    ompjit__attach_unuse(c);
+    leave_all(c, true, &done, NULL);
+    release_all(c, NULL);
+}
+
+/* In a forked child. */
+static void drop_lost(void *table)
+{
+    ompjit__present *t = table;
+    ompjit__construct **at = &t->inside;
+    while (*at) {
+        ompjit__construct *c = *at;
+        if (pthread_equal(c->thread, pthread_self())) {
+            at = &c->next_inside;
+            continue;
+        }
+        *at = c->next_inside;
+        if (c->dev->caps.survives_fork)
+            drop(c);
+    }
+}
+
+void ompjit__construct_join(ompjit__construct *c)
+{
+    ompjit__present *t = c->table;
+    if (!t->at_fork.in_child)
+        ompjit__fork_call(&t->at_fork, drop_lost, t);
+    c->thread = pthread_self();
+    c->next_inside = t->inside;
+    t->inside = c;
+}
+
+void ompjit__construct_leave(ompjit__construct *c)
+{
+    ompjit__construct **at = &c->table->inside;
+    while (*at != c)
+        at = &(*at)->next_inside;
+    *at = c->next_inside;
+}
+
 void ompjit__construct_free(ompjit__construct *c)
 {
     ompjit__transfer_close(c);

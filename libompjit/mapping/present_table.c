@@ -11,17 +11,15 @@
 
 #include "mapping/present_table.h"
 
-/* NULL: no memory, or no lock. */
+/* NULL: no memory. */
 ompjit__present *ompjit__present_new(void)
 {
     ompjit__present *table = calloc(1, sizeof *table);
-    if (table && !pthread_mutex_init(&table->lock, NULL)) {
-        if (!pthread_cond_init(&table->changed, NULL))
-            return table;
-        pthread_mutex_destroy(&table->lock);
+    if (table) {
+        ompjit__fork_lock_init(&table->at_fork, &table->lock);
+        ompjit__fork_cond_init(&table->at_fork, &table->changed);
     }
-    free(table);
-    return NULL;
+    return table;
 }
 
 void *ompjit__block_drop(ompjit__block *block)
@@ -83,7 +81,7 @@ void ompjit__present_free(ompjit_device *dev, ompjit__present *table)
         ompjit__device_drop(dev, table->literals->memory);
     free(table->literals);
     pthread_cond_destroy(&table->changed);
-    pthread_mutex_destroy(&table->lock);
+    ompjit__fork_lock_end(&table->at_fork);
     free(table);
 }
 

@@ -99,6 +99,7 @@ typedef struct ompjit__mapped {
 
 struct ompjit__present {
     pthread_mutex_t lock;
+    ompjit__fork_lock at_fork;
     pthread_cond_t changed;/* an arrival is unsent no more, or a pointer's
                               last user has gone                         */
     unsigned unsent;       /* number of unsent arrivals. arrival.c       */
@@ -109,6 +110,8 @@ struct ompjit__present {
     _Atomic size_t globals;/* number of the program's variables that are
                               entered here. omptarget/program.c          */
     ompjit__literals *literals; /* NULL: none so far                     */
+    struct ompjit__construct *inside; /* list of those whose kernels may run:
+                              map.c                                      */
     ompjit__mapped *given; /* root of those whose device addresses the
                               program was given: given_addresses.c       */
 };

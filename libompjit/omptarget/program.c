@@ -532,12 +532,9 @@ struct ompjit__tgt *ompjit__tgt_new(ompjit_context *ctx,
     struct ompjit__tgt *tgt = calloc(1, sizeof *tgt);
     if (!tgt)
         return NULL;
-    if (pthread_mutex_init(&tgt->lock, NULL)) {
-        free(tgt);
-        return NULL;
-    }
-    pthread_mutex_init(&tgt->libraries_lock, NULL);
-    pthread_cond_init(&tgt->library_made, NULL);
+    ompjit__fork_lock_init(&tgt->at_fork, &tgt->lock);
+    ompjit__fork_lock_init(&tgt->libraries_at_fork, &tgt->libraries_lock);
+    ompjit__fork_cond_init(&tgt->libraries_at_fork, &tgt->library_made);
     tgt->ctx = ctx;
     tgt->maker = maker;
     tgt->policy = policy();
@@ -566,7 +563,7 @@ void ompjit__tgt_free(struct ompjit__tgt *tgt)
         free(tgt->uids[i]);
     free(tgt->uids);
     pthread_cond_destroy(&tgt->library_made);
-    pthread_mutex_destroy(&tgt->libraries_lock);
-    pthread_mutex_destroy(&tgt->lock);
+    ompjit__fork_lock_end(&tgt->libraries_at_fork);
+    ompjit__fork_lock_end(&tgt->at_fork);
     free(tgt);
 }

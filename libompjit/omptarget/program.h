@@ -55,6 +55,7 @@ struct ompjit__tgt {
     ompjit_context *ctx;
     enum ompjit__policy policy;
     pthread_mutex_t lock;          /* all but the atomics                 */
+    ompjit__fork_lock at_fork;
     _Atomic(ompjit__kernels *) kernels; /* read without the lock          */
     ompjit__global *globals;       /* only ever grows                     */
     size_t globals_capacity;
@@ -69,6 +70,7 @@ struct ompjit__tgt {
     ompjit__interop *interops;     /* all there are                       */
     const ompjit__module_maker *maker;
     pthread_mutex_t libraries_lock; /* of the list; taken before `lock`   */
+    ompjit__fork_lock libraries_at_fork;
     pthread_cond_t library_made;    /* under libraries_lock               */
     bool devices_used;              /* perhaps, by a library; likewise    */
     struct ompjit__library *libraries; /* as they were registered         */

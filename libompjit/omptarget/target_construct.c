@@ -318,6 +318,8 @@ static ompjit_status enter(ompjit__construct *c, arguments *a,
         st = make_arguments(a, c, err);
     }
     st = ompjit__construct_commit(c, begun, st, err);
+    if (!st)
+        ompjit__construct_join(c);
     ompjit__present_unlock(c->table);
     return st;
 }
@@ -330,6 +332,7 @@ static ompjit_status leave(ompjit__construct *c, ompjit_status st,
 {
     ompjit__transfer_wait(c, NULL);
     ompjit__present_lock(c->table);
+    ompjit__construct_leave(c);
     if (!st)
         st = ompjit__construct_end(c, true, true, err);
     if (st)

@@ -192,6 +192,66 @@ class Processes(unittest.TestCase):
         )
         self.assertEqual(self.run_python(text, sys.executable), "{0}\n")
 
+    def test_fork_while_others_map(self):
+        """The child of any moment maps arrays of its own."""
+        if not ompjit.device().is_host:
+            self.skipTest("CUDA does not work after a fork")
+        text = (
+            "import array, os, signal, threading, ompjit\n"
+            "m = ompjit.compile('void twice(int n, float *x) {\\n'\n"
+            "    '#pragma omp target map(x[:n])\\n'\n"
+            "    'for (int i = 0; i < n; i++) x[i] *= 2; }')\n"
+            "def compute():\n"
+            "    x = array.array('f', [1.0] * 50000)\n"
+            "    m.twice(50000, x)\n"
+            "    return x[49999] == 2\n"
+            "def work():\n"
+            "    while not done and compute(): pass\n"
+            "done = []\n"
+            "threads = [threading.Thread(target=work) for _ in range(2)]\n"
+            "for one in threads: one.start()\n"
+            "states = []\n"
+            "for _ in range(40):\n"
+            "    child = os.fork()\n"
+            "    if not child:\n"
+            "        signal.alarm(20)\n"
+            "        os._exit(not compute())\n"
+            "    states.append(os.waitpid(child, 0)[1])\n"
+            "    if states[-1]: break\n"
+            "done.append(1)\n"
+            "for one in threads: one.join()\n"
+            "print(set(states))\n"
+        )
+        self.assertEqual(self.run_python(text, sys.executable), "{0}\n")
+
+    def test_fork_while_another_is_in_a_region(self):
+        """What only that thread has mapped is not present in the child, which
+        has no such thread."""
+        if not ompjit.device().is_host:
+            self.skipTest("CUDA does not work after a fork")
+        text = (
+            "import array, os, signal, threading, time, ompjit\n"
+            "m = ompjit.compile('void wait(int *x, volatile int *go) {\\n'\n"
+            "    '#pragma omp target map(x[:10]) is_device_ptr(go)\\n'\n"
+            "    '{ *go = 1; while (*go != 2) ; x[0]++; } }\\n'\n"
+            "    'void add(int n, int *x) {\\n'\n"
+            "    '#pragma omp target map(x[:n])\\nx[0] += 10; }')\n"
+            "x, go = array.array('i', [1] * 1000), ompjit.zeros(1, 'i4')\n"
+            "thread = threading.Thread(target=m.wait, args=(x, go))\n"
+            "thread.start()\n"
+            "while go[0] != 1: time.sleep(0.01)\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    signal.alarm(20)\n"
+            "    m.add(1000, x)\n"
+            "    os._exit(x[0] != 11)\n"
+            "state = os.waitpid(child, 0)[1]\n"
+            "go[0] = 2\n"
+            "thread.join()\n"
+            "print(state, x[0])\n"
+        )
+        self.assertEqual(self.run_python(text, sys.executable), "0 2\n")
+
     @unittest.skipUnless(has("xdist"), "no pytest-xdist")
     def test_xdist(self):
         text = WORK + (

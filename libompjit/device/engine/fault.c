@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "base/stack.h"
 #include "device/engine/fault.h"
 #include "device/engine/guard.h"
@@ -35,6 +36,7 @@ static struct {
     _Atomic unsigned holds;
     bool installed[SIGNALS];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+OMPJIT__FORK_TAKES(state.lock)
 
 /* ----------------------------------------- why the C library calls abort */
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "abi/host_layout.h"
+#include "base/fork.h"
 #include "base/stack.h"
 #include "device/engine/fault.h"
 #include "device/engine/thread.h"
@@ -35,6 +36,7 @@ enum { STACK = 4 << 20 };
 /* A device's. Teams of several threads, with their stacks, that nobody uses. */
 struct ompjit__host_pool {
     pthread_mutex_t lock; /* of idle                              */
+    ompjit__fork_lock at_fork;
     team *idle;
     uint32_t processors;  /* when the device was opened           */
 };
@@ -48,7 +50,7 @@ ompjit__host_pool *ompjit__host_pool_new(void)
 {
     ompjit__host_pool *pool = calloc(1, sizeof *pool);
     if (pool) {
-        pthread_mutex_init(&pool->lock, NULL);
+        ompjit__fork_lock_init(&pool->at_fork, &pool->lock);
         pool->processors = ompjit__processors();
     }
     return pool;
@@ -122,7 +124,7 @@ void ompjit__host_pool_free(ompjit__host_pool *pool)
         pool->idle = t->next;
         team_free(t);
     }
-    pthread_mutex_destroy(&pool->lock);
+    ompjit__fork_lock_end(&pool->at_fork);
     free(pool);
 }
 

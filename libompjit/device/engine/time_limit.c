@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/fork.h"
 #include "device/engine/time_limit.h"
 
 /* `first` lists launches that are limited, each in its launching thread's
  * frame. */
 struct ompjit__host_limits {
     pthread_mutex_t lock;   /* of all that follows             */
+    ompjit__fork_lock at_fork;
     pthread_cond_t changed; /* an earlier deadline, or the end */
     pthread_t thread;
     pid_t process;    /* in which the thread runs; 0: there is none */
@@ -29,14 +31,10 @@ struct ompjit__host_limits {
 ompjit__host_limits *ompjit__limits_new(void)
 {
     ompjit__host_limits *limits = calloc(1, sizeof *limits);
-    pthread_condattr_t attributes;
     if (!limits)
         return NULL;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&limits->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&limits->lock, NULL);
+    ompjit__fork_lock_init(&limits->at_fork, &limits->lock);
+    ompjit__fork_cond_init(&limits->at_fork, &limits->changed);
     return limits;
 }
 
@@ -136,6 +134,6 @@ void ompjit__limits_free(ompjit__host_limits *limits)
         pthread_join(limits->thread, NULL);
     }
     pthread_cond_destroy(&limits->changed);
-    pthread_mutex_destroy(&limits->lock);
+    ompjit__fork_lock_end(&limits->at_fork);
     free(limits);
 }

@@ -23,7 +23,7 @@ void ompjit__host_blocks_init(ompjit__host_blocks *b)
 {
     enum { PART = 8 }; /* of the machine's memory */
     *b = (ompjit__host_blocks){0};
-    pthread_mutex_init(&b->lock, NULL);
+    ompjit__fork_lock_init(&b->at_fork, &b->lock);
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     b->most = pages > 0 && page > 0 ? (size_t)pages / PART * (size_t)page : 0;
 }
@@ -49,7 +49,7 @@ void ompjit__host_blocks_end(ompjit__host_blocks *b)
 {
     while (b->n)
         give_back(b, 0);
-    pthread_mutex_destroy(&b->lock);
+    ompjit__fork_lock_end(&b->at_fork);
 }
 
 /* Writes to a page for the first time. Returns nanoseconds of CPU time. */

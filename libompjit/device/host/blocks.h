@@ -9,10 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fork.h"
+
 enum { OMPJIT__POOLED_BLOCKS = 64 };
 
 typedef struct ompjit__host_blocks {
     pthread_mutex_t lock;
+    ompjit__fork_lock at_fork;
     size_t live, pooled, peak; /* bytes: in use, in the pool, and the most that
                                   were in use at a time                     */
     size_t most;               /* bytes that the pool keeps at most         */

@@ -146,6 +146,7 @@ static const ompjit__queue_ops queues = {
 static const ompjit__device_ops host_ops = {
     .name = "host",
     .caps = {.lone_threads = true,
+             .survives_fork = true,
              .keeps_modes = true,
              .common_functions = true,
              .most_team_threads = OMPJIT__HOST_MAX_THREADS},

@@ -1,57 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Makes and ends a context's front end. A fork waits for the locks of all front
- * ends: the child finds none of them taken by a thread that it does not have.
+ * Makes and ends a context's front end.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "frontend/clang/front_end.h"
-
-static struct {
-    pthread_mutex_t lock; /* of the list */
-    ompjit__frontend *first;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&all.lock);
-    for (ompjit__frontend *f = all.first; f; f = f->next)
-        pthread_mutex_lock(&f->lock);
-}
-
-static void after_fork(void)
-{
-    for (ompjit__frontend *f = all.first; f; f = f->next)
-        pthread_mutex_unlock(&f->lock);
-    pthread_mutex_unlock(&all.lock);
-}
-
-/* Once in the process: handlers of fork cannot be removed. */
-static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
-}
-
-static void enlist(ompjit__frontend *f)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&all.lock);
-    f->next = all.first;
-    all.first = f;
-    pthread_mutex_unlock(&all.lock);
-}
-
-static void unlist(const ompjit__frontend *f)
-{
-    pthread_mutex_lock(&all.lock);
-    ompjit__frontend **at = &all.first;
-    while (*at != f)
-        at = &(*at)->next;
-    *at = f->next;
-    pthread_mutex_unlock(&all.lock);
-}
 
 /* Under the context's lock. The clang that it finds stays for all compiles. */
 static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
@@ -70,8 +24,7 @@ static ompjit_status frontend_new(ompjit_context *ctx, ompjit__frontend **out,
     ompjit__log(ctx, "clang is %s; its headers are in %s", f->clang.path,
                 f->clang.resource_dir);
     f->owner = getpid();
-    pthread_mutex_init(&f->lock, NULL);
-    enlist(f);
+    ompjit__fork_lock_init(&f->at_fork, &f->lock);
     *out = f;
     return OMPJIT_OK;
 }
@@ -95,7 +48,6 @@ void ompjit__frontend_free(ompjit__frontend *f)
 {
     if (!f)
         return;
-    unlist(f);
     ompjit__pairs_forget_if_forked(f);
     for (unsigned i = 0; i < OMPJIT__MAX_WARM && f->warm[i].key; i++)
         ompjit__pair_kill(&f->warm[i]);
@@ -105,7 +57,7 @@ void ompjit__frontend_free(ompjit__frontend *f)
     ompjit__next_free(&f->pending);
     ompjit__guesses_free(f->guesses);
     ompjit__clang_free(&f->clang);
-    pthread_mutex_destroy(&f->lock);
+    ompjit__fork_lock_end(&f->at_fork);
     free(f);
 }
 

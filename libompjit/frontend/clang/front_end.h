@@ -32,8 +32,8 @@ struct ompjit__next {
 };
 
 struct ompjit__frontend {
-    ompjit__frontend *next; /* in the process's list                      */
-    pthread_mutex_t lock; /* of all that changes; held over a fork        */
+    pthread_mutex_t lock; /* of all that changes                          */
+    ompjit__fork_lock at_fork;
     ompjit__clang clang;  /* set once                                     */
     unsigned limit_ms;    /* of one run                                   */
     pid_t owner;          /* the process whose children these are         */

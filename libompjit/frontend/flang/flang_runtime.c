@@ -20,6 +20,7 @@
 /* Once it is loaded, it stays: programs register handlers for the process's
  * end with it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+OMPJIT__FORK_TAKES(lock)
 static void *loaded;
 
 bool ompjit__flang_runtime_has(const char *name)
