@@ -674,6 +674,9 @@ prints "  and has one of each variable, and one address" 'int n = 1; int next(vo
 next()
 int count(void) { static int n; return ++n; } count()
 count()
+static int again(void) { static int n; return n += 10; } again()
+again()
+again()
 n
 int one(void) { return 1; } int (*first)(void) = one; first == one
 first == one
@@ -685,6 +688,9 @@ second == two' '(int) 1
 (int) 2
 (int) 1
 (int) 2
+(int) 10
+(int) 20
+(int) 30
 (int) 3
 (int) 1
 (int) 1

@@ -91,6 +91,32 @@ void Generator::share()
                               [&](llvm::Constant *each) {
                                   return shared.count(each) != 0;
                               });
+    for (const llvm::Constant *each : shared) /* of the lists that were */
+        each->removeDeadConstantUsers();
+}
+
+/* clang makes the code of a static function again for each module that uses it.
+ */
+void Generator::leave_earlier_statics()
+{
+    llvm::Module &m = *generator->GetModule();
+    for (llvm::Function &f : m) {
+        Place place;
+        auto *decl = f.hasInternalLinkage() && !f.isDeclaration()
+                         ? llvm::dyn_cast_or_null<clang::FunctionDecl>(
+                               generator->GetDeclForMangledName(f.getName()))
+                         : nullptr;
+        if (!decl || decl->isInlined() || decl->isImplicit() ||
+            decl->getFormalLinkage() != clang::Linkage::Internal ||
+            session.is_own(decl->getLocation()) ||
+            !session.place_of(decl->getLocation(), place))
+            continue;
+        f.deleteBody();
+        f.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+    for (llvm::GlobalVariable &v : llvm::make_early_inc_range(m.globals()))
+        if (v.hasLocalLinkage() && v.use_empty())
+            v.eraseFromParent();
 }
 
 llvm::Module *Generator::generate(unsigned number)
@@ -113,6 +139,7 @@ llvm::Module *Generator::generate(unsigned number)
     } else {
         undefine_late_variables(session, *generator);
         share();
+        leave_earlier_statics();
         share_inline_variables(session, *generator->GetModule());
         note_lacking_instances(session, *generator, *generator->GetModule());
     }

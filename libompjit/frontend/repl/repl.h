@@ -413,6 +413,7 @@ class Generator {
     std::unique_ptr<clang::CodeGenerator> generator;
     std::unique_ptr<llvm::Module> module;
     void share();
+    void leave_earlier_statics();
 };
 
 /* once.cc: do the instructions of that input's module run once at most, so that
