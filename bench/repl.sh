@@ -5,8 +5,8 @@
 # N inputs of each kind, in milliseconds, without the cache; then MANY mixed
 # inputs of one session, of which the first and the last hundred are compared,
 # and the session's memory. clang-repl does not optimize by default, clang-repl
-# -O3 does. ompjit repl optimizes a function that may run for long, and another
-# one when it is used again (OPTION=-O0: never). `make bench`
+# -O3 does. ompjit repl optimizes a function when its loops have run for a
+# millisecond, or when it is used again (OPTION=-O0: never). `make bench`
 # has the samples appended to SAMPLES, in its form.
 #
 #   bench/repl.sh [OMPJIT [CLANG-REPL]]       N=30 MANY=1000 OPTION=-O3

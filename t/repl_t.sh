@@ -640,19 +640,107 @@ prints "statements that run once are not optimized" '#include "known.h"
 KNOWN
 { int once = KNOWN; printf("%d\n", once); }' '(int) 0
 0'
-prints "but loops and functions are" '#include "known.h"
+prints "but some loops and functions are" '#include "known.h"
 int n = 1;
-for (int i = 0; i < n; i++) printf("%d\n", KNOWN);
-{ int i = 0; again: printf("%d\n", KNOWN); if (i++ < 1) goto again; }
+for (int i = 0; i < 1000000; i++) n = KNOWN;
+n
+for (int i = 0; i < n; i++) { int a[n]; a[0] = KNOWN; printf("%d\n", a[0]); }
 static int g(void) { return n == 0 ? g() : KNOWN; } g()
-#pragma omp parallel num_threads(1)
-while (n--) printf("%d\n", KNOWN);
-{ asm volatile(""); printf("%d\n", KNOWN); }' '1
-1
+{ asm volatile(""); printf("%d\n", KNOWN); }' '(int) 1
 1
 (int) 1
-1
 1'
+# f is KNOWN behind some of its rounds, and adds these up.
+prints "a loop that runs for long goes on in optimized code" '#include "known.h"
+int n = 1000000, all = 0;
+for (int i = 0; i < n; i++) all += KNOWN;
+n / 2 < all && all < n ? 1 : 0
+{ int k = 0, i = 0; again: k += KNOWN; if (++i < n) goto again; printf("%d\n", n / 2 < k && k < n); }
+static int inner(int n) { int k = 0; for (int i = 0; i < 9; i++) for (int j = 0; j < n; j++) k += KNOWN; return k; } inner(n) < 9 * n ? 1 : 0
+inner(1) + inner(1000)
+int team(int n) { int k = 0;
+#pragma omp parallel for reduction(+: k) num_threads(2)
+for (int i = 0; i < n; i++) k += KNOWN;
+return k; } team(n) > n / 2
+team(n) == n
+#pragma omp parallel num_threads(1)
+while (n-- > 0) all = KNOWN;
+all' '(int) 1
+1
+(int) 1
+(int) 9009
+(int) 1
+(int) 1
+(int) 1'
+prints "  with all of its state" 'int run(int m) {
+    static int calls;
+    double a[64], s = 0;
+    struct { int at; long n; } p = {0};
+    calls++;
+    for (int i = 0; i < 64; i++) a[i] = i;
+    for (int k = 0; k < m; k++) {
+        int i = 0;
+        while (i < 64) {
+            s += a[i] * (k & 1 ? 1 : -1);
+            p.at = i++;
+            if (i == 63 && k % 7 == 0) break;
+            p.n += p.at > 60 ? 1 : 0;
+        }
+    }
+    return calls + (int)s + p.at + (int)(p.n % 1000);
+}
+run(3)
+run(100001)
+int *kept; int leaves(int m) { int n = 0; kept = &n; for (int i = 0; i < m; i++) { *kept += 1; n += 1; } return n; } leaves(1000000)
+struct pair { double x, y; long n; };
+struct pair sum(int n) { struct pair p = {0}; for (int i = 0; i < n; i++) { p.x += i; p.y += 2.0 * i; p.n++; } return p; }
+sum(300000)
+long digits(long n) { long k = 0; do { switch (k % 3) { case 0: k += 1; break; case 1: k += 2; default: k += 3; } } while (k < n); return k; } digits(1000000)
+int sums(int n) { int c = 0, d = 0;
+#pragma omp parallel num_threads(2)
+{
+#pragma omp for schedule(dynamic, 1000) reduction(+: c)
+for (int i = 0; i < n; i++) c += i & 1;
+#pragma omp for
+for (int i = 0; i < n; i++) {
+#pragma omp critical
+d++;
+}
+}
+return c + d; } sums(300000)
+sums(300000)' "$(printf '%s\n' '(int) -1882' '(int) -1520' '(int) 2000000' \
+    '(struct pair) {.x = 44999850000.0, .y = 89999700000.0, .n = 300000}' \
+    '(long) 1000002' '(int) 450000' '(int) 450000')"
+is "$("$ompjit" repl -O0 inputs.c 2>&1)" "$out" "  as unoptimized code has it"
+printf '%s\n' 'struct S { ~S() { ended++; } static inline int ended; };' \
+    'int f(int n) { S s; int k = 0; for (int i = 0; i < n; i++) { S t; if (i == 999999) throw i; k += i & 1; } return k; }' \
+    'int caught = 0; try { f(1000001); } catch (int i) { caught = i; }' 'caught' \
+    'S::ended' 'f(999999)' 'S::ended' >inputs.cc
+succeeds "  and destructors and exceptions of C++" repl inputs.cc
+is "$out" "(int) 999999
+(int) 1000001
+(int) 499999
+(int) 2000001" "  which run once each"
+breaks "  and a fault there has its line" 'long far = -(1L << 40); int get(volatile int *p, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++)
+        s += p[i < 900000 ? 0 : far];
+    return s;
+}
+int n = 7;
+get(&n, 1000000)' '^inputs.c:8: error: access to unmapped memory.* \(inputs.c:4\)$'
+prints "a lock is one for all inputs" 'int n = 0;
+void add(int k) {
+#pragma omp critical
+for (int i = 0; i < k; i++) n++;
+}
+#pragma omp parallel num_threads(2)
+for (int i = 0; i < 1000; i++) {
+#pragma omp critical
+n++;
+add(10);
+}
+n' '(int) 22000'
 prints "brief code is not before it has run" '#include "known.h"
 for (int i = 0; i < 10; i += 3) printf("%d", KNOWN);
 int f(void) { return KNOWN; }
@@ -662,12 +750,14 @@ int g(void) { return KNOWN; } g()
 int h(void) { return 10 * g() + KNOWN; } h()
 f() + g() + h()
 int loop(int more) { int n = 0; for (int i = 0; i < more; i++) n = KNOWN; return n; } loop(9)
+loop(9)
 #pragma omp parallel num_threads(1)
 printf("%d\n", KNOWN);' '0000(int) 0
 (int) 1
 (int) 0
 (int) 10
 (int) 13
+(int) 0
 (int) 1
 0'
 prints "  and has one of each variable, and one address" 'int n = 1; int next(void) { return n++; } next()
@@ -705,11 +795,11 @@ get(&n)
 get(&n)
 get(0)' '^inputs.c:7: error: access to unmapped memory.* \(inputs.c:2\)$'
 printf '%s\n' '#include "known.h"' 'auto f = [] { return KNOWN; };' \
-    'int n = 2, sum = 0;' 'while (n--) sum += f();' 'sum' \
+    'int n = 2, sum = 0;' 'for (int i = 0; i < 9000000; i++) sum = f();' 'sum' \
     '{ auto once = [] { return KNOWN; }; printf("%d\n", once()); }' \
     >inputs.cc
 succeeds "the same of C++" repl inputs.cc
-is "$out" "(int) 2
+is "$out" "(int) 1
 0" "  for functions that are called in a loop, or once"
 
 # ---------------------------------------------------------------- processors

@@ -30,6 +30,19 @@
 
 #include <stdint.h>
 
+/* Names of locks, which belong to the session, begin so; each is 8 integers. */
+#define OMPJIT__REPL_LOCK ".gomp_critical_user_"
+/* Named metadata of an input's module that is compiled twice, of which the second
+ * one uses the variables of the first. */
+#define OMPJIT__REPL_SHARES "ompjit.shares"
+/* In code that goes on in optimized code (frontend/repl/continued.cc): the
+ * attribute of functions that others go on in; the function that says when; what
+ * has run of an input, of which that is enough. */
+#define OMPJIT__REPL_CONTINUES "ompjit-continues"
+#define OMPJIT__REPL_ENOUGH "ompjit.enough"
+#define OMPJIT__REPL_ROUNDS "ompjit.rounds"
+enum { OMPJIT__REPL_MOST = 1000000 }; /* instructions of LLVM's */
+
 enum ompjit__repl_request {
     OMPJIT__REPL_INPUT,
     OMPJIT__REPL_HOST,

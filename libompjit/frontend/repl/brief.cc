@@ -4,11 +4,12 @@
  * optimizing it takes. Such an input runs its code unoptimized, and the tool has
  * its functions optimized when another input uses them
  * (tool/repl/session/engine.c). So brief code has two copies. They must not
- * differ for the program: no variable belongs to one copy, and no address of a
- * function does.
+ * differ for the program: the second one has the variables of the first
+ * (passes/hosthalf/continued.c), and no address of a function is asked for.
  *
- * The time is estimated by the AST: only loops whose heads have constant bounds
- * are brief, and no function that calls itself is.
+ * The time is estimated by the AST: loops whose heads have constant bounds have a
+ * time, and no function that calls itself has. Other loops count their rounds and
+ * go on in optimized code (continued.cc).
  */
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/ExprCXX.h>
@@ -33,6 +34,8 @@ class Times {
     explicit Times(Session &session) : session(session), c(session.context())
     {
     }
+
+    bool counts = false; /* there are loops with any number of rounds */
 
     double of(clang::NamedDecl *decl)
     {
@@ -67,9 +70,9 @@ class Times {
         using namespace clang;
         if (!statement)
             return 0;
-        if (isa<WhileStmt, DoStmt, CXXForRangeStmt, GotoStmt, IndirectGotoStmt,
-                LambdaExpr, BlockExpr>(statement))
+        if (isa<IndirectGotoStmt, LambdaExpr, BlockExpr>(statement))
             return UNKNOWN;
+        counts |= isa<WhileStmt, DoStmt, CXXForRangeStmt, GotoStmt>(statement);
         if (auto *loop = dyn_cast<ForStmt>(statement))
             return of(loop->getInit()) + 1 +
                    rounds(loop) * (of(loop->getCond()) + of(loop->getInc()) +
@@ -138,6 +141,12 @@ class Times {
                constant(set->getRHS(), value) && value != 0;
     }
 
+    double one_at_least()
+    {
+        counts = true;
+        return 1;
+    }
+
     double rounds(const clang::ForStmt *loop)
     {
         double begin, end, by;
@@ -148,39 +157,23 @@ class Times {
             !(constant(test->getRHS(), end) ||
               constant(test->getLHS(), end)) ||
             !first(loop->getInit(), begin) || !step(loop->getInc(), by))
-            return UNKNOWN;
+            return one_at_least();
         return std::abs(end - begin) / std::abs(by) + 1;
     }
 };
 
 /* ------------------------------------------------------------------ copies */
 
-/* Do only statements of the input use the value, or functions that only those
- * use? They run once. Of a cycle of functions nothing is known. */
-bool is_of_statements_only(const llvm::Value &value, unsigned number,
-                           unsigned depth = 0)
+/* Nobody has made sure of emulated thread-local storage. */
+bool may_have_copies(const llvm::GlobalVariable &v)
 {
-    constexpr unsigned MOST = 8;
-    return depth < MOST &&
-           llvm::all_of(value.users(), [&](const llvm::User *user) {
-               auto *i = llvm::dyn_cast<llvm::Instruction>(user);
-               if (!i)
-                   return !llvm::isa<llvm::GlobalValue>(user) &&
-                          is_of_statements_only(*user, number, depth + 1);
-               const llvm::Function &f = *i->getFunction();
-               return is_statements(f, number) ||
-                      (f.hasLocalLinkage() &&
-                       is_of_statements_only(f, number, depth + 1));
-           });
+    return v.isDeclaration() || !v.isThreadLocal();
 }
 
-/* The lock of reductions is for the threads of one region. */
-bool may_have_copies(const llvm::GlobalVariable &v, unsigned number)
+/* Is it one of the code's, and not a name of the program's? */
+bool is_constant_of_code(const llvm::GlobalVariable &v)
 {
-    return v.isDeclaration() || v.getName().starts_with("llvm.") ||
-           v.getName() == ".gomp_critical_user_.reduction.var" ||
-           (v.isConstant() && v.hasGlobalUnnamedAddr()) ||
-           is_of_statements_only(v, number);
+    return v.isConstant() && v.hasGlobalUnnamedAddr();
 }
 
 /* Others call it, and nothing else. */
@@ -196,17 +189,18 @@ bool may_have_copies(const llvm::Function &f)
 
 } // namespace
 
-bool ompjit_repl::is_brief(Session &session, const llvm::Module &module,
-                           unsigned number)
+Brief ompjit_repl::is_brief(Session &session, llvm::Module &module)
 {
     if (wants_optimizer(module))
-        return false;
+        return Brief::NO;
+    if (!module.alias_empty() || !module.ifunc_empty())
+        return Brief::NO;
     for (const llvm::GlobalVariable &v : module.globals())
-        if (!may_have_copies(v, number))
-            return false;
+        if (!may_have_copies(v))
+            return Brief::NO;
     for (const llvm::Function &f : module)
         if (!may_have_copies(f))
-            return false;
+            return Brief::NO;
     Times times(session);
     double sum = 0;
     for (clang::DeclGroupRef group : session.recorder.groups)
@@ -214,5 +208,25 @@ bool ompjit_repl::is_brief(Session &session, const llvm::Module &module,
             visit(decl, [&](clang::NamedDecl *each) {
                 sum += times.of(each);
             });
-    return sum < BRIEF;
+    if (sum >= BRIEF)
+        return Brief::NO;
+    if (!times.counts)
+        return Brief::YES;
+    return may_be_continued(module) ? Brief::IF_CONTINUED : Brief::NO;
+}
+
+void ompjit_repl::share_variables(Session &session, llvm::Module &module,
+                                  unsigned number)
+{
+    module.getOrInsertNamedMetadata(OMPJIT__REPL_SHARES);
+    const std::string prefix = "input_" + std::to_string(number);
+    for (llvm::GlobalVariable &v : module.globals()) {
+        if (v.hasLocalLinkage() && !is_constant_of_code(v)) {
+            v.setName(prefix + ".of." + v.getName());
+            v.setLinkage(llvm::GlobalValue::ExternalLinkage);
+        }
+        // Others are names of the program's, which the tool knows.
+        if (!v.isDeclaration() && v.getName().starts_with(prefix))
+            session.symbols_for_all.push_back({v.getName().str(), false});
+    }
 }

@@ -6,6 +6,8 @@
  * - Inline variables, static members of class templates, static variables of
  *   inline functions: the first input whose code has one defines it, and the
  *   modules of later ones declare it.
+ * - Locks of `critical` and of reductions: the session has them, and all modules
+ *   declare them.
  * - Instances of function templates that an input uses before the template is
  *   defined: the input that defines it has their code.
  *
@@ -37,12 +39,21 @@ void leave_group(llvm::Module &module, const llvm::Comdat *group)
             each.setComdat(nullptr);
 }
 
+bool is_lock(const llvm::GlobalVariable &v)
+{
+    return v.hasCommonLinkage() && v.getName().starts_with(OMPJIT__REPL_LOCK);
+}
+
 } // namespace
 
 void ompjit_repl::share_inline_variables(Session &session,
                                          llvm::Module &module)
 {
     for (llvm::GlobalVariable &v : module.globals()) {
+        if (is_lock(v)) {
+            v.setLinkage(llvm::GlobalValue::ExternalLinkage);
+            v.setInitializer(nullptr);
+        }
         if (!is_for_all(v))
             continue;
         const std::string symbol = v.getName().str();

@@ -12,7 +12,7 @@
  *   value.cc      the expression at the end (shape.cc: how it is shown;
  *                 object.cc: the same of objects of C++)
  *   generate.cc   the module (once.cc: is it worth being optimized?
- *                 brief.cc: before it has run?)
+ *                 brief.cc: before it has run? continued.cc: while it runs?)
  *   instances.cc  what inputs share that files would each define
  *   device_variable.cc   variables of `declare target` that others use
  *   again.cc      code of earlier inputs that lacks functions of this one
@@ -430,7 +430,15 @@ bool is_statements(const llvm::Function &f, unsigned number);
 
 /* brief.cc: does the code of the input that was read take less time to run once
  * than to be optimized, and may the session have a second copy of it? */
-bool is_brief(Session &session, const llvm::Module &module, unsigned number);
+enum class Brief { NO, YES, IF_CONTINUED };
+Brief is_brief(Session &session, llvm::Module &module);
+/* brief.cc: a second copy of the module can use its variables. */
+void share_variables(Session &session, llvm::Module &module, unsigned number);
+
+/* continued.cc: can each loop be left for optimized code? */
+bool may_be_continued(llvm::Module &module);
+/* continued.cc: they are, when they have run for long. */
+void continue_loops(Session &session, llvm::Module &module, unsigned number);
 
 /* again.cc: what the device half keeps of the input that was read, before its
  * variables are the session's. */

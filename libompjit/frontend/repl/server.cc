@@ -202,6 +202,7 @@ class Server {
      * code is wanted. */
     bool asked = false, wanted = false;
     bool answers = false; /* code of earlier inputs may be */
+    bool once = false, brief = false; /* the last module is so */
 
     /* In a child: `work` answers. False: it ended otherwise than by itself, or
      * with NOT_GOOD. */
@@ -433,9 +434,8 @@ class Server {
         reply_good(session, result, reply);
         ompjit__pack_number(reply, module && has_entries(*module));
         ompjit__pack_number(reply, module && generator->constructs);
-        ompjit__pack_number(reply, module && runs_once(*module, last.number));
-        ompjit__pack_number(reply, module && !session.device &&
-                                       is_brief(session, *module, last.number));
+        ompjit__pack_number(reply, once);
+        ompjit__pack_number(reply, brief);
         ompjit__pack_bytes(reply, code.data(), code.size());
         if (session.device)
             reply_lacking(lacks, remade, reply);
@@ -479,9 +479,25 @@ class Server {
         if (!session.device) {
             drop_marks(*module);
             leave_rare_code(*module, last.number);
+            find_pace(*module);
         }
         code = bitcode_of(*module);
         return module;
+    }
+
+    /* What has target regions is optimized at once, and by -O0 nothing is. */
+    void find_pace(llvm::Module &module)
+    {
+        once = runs_once(module, last.number);
+        const bool never =
+            has_entries(module) ||
+            !session.compiler.getCodeGenOpts().OptimizationLevel;
+        const Brief how = never ? Brief::NO : is_brief(session, module);
+        brief = how != Brief::NO;
+        if (brief && !once)
+            share_variables(session, module, last.number);
+        if (how == Brief::IF_CONTINUED)
+            continue_loops(session, module, last.number);
     }
 
     /* The device half has to know which regions the host half has before code is

@@ -8,6 +8,7 @@
 #include "frontend/repl/body.cc"
 #include "frontend/repl/brief.cc"
 #include "frontend/repl/complete.cc"
+#include "frontend/repl/continued.cc"
 #include "frontend/repl/device_variable.cc"
 #include "frontend/repl/generate.cc"
 #include "frontend/repl/instances.cc"

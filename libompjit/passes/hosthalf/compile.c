@@ -5,6 +5,7 @@
  *
  *   parse      the unit's host bitcode, as clang made it, without passes, if it
  *              has not just been read
+ *   continued.c  takes the loops of a prompt's input out of it
  *   share/     marks data regions; needs the code unoptimized
  *   rewrite.c  repairs, binds and reads it
  *   parts.cc   divides it; what follows is done for each part
@@ -151,6 +152,8 @@ static ompjit_status prepare(void *arg, ompjit_error *err)
     if (!status)
         status = take_machine(s, unit, err);
     if (!status) {
+        if (s->opt_level)
+            ompjit__host_continue(s->m);
         ompjit__host_share(w->compiler, s->m, unit,
                            has_main(s->m) ? OMPJIT__CALLERS_NONE
                                           : OMPJIT__CALLERS_OUTSIDE);

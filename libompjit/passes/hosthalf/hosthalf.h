@@ -5,6 +5,7 @@
  *   repair.c    mistakes of clang and flang (section_offset.c,
  *               map_names.c)
  *   share/      data regions that no program can tell from a copy
+ *   continued.c what a second module of an input leaves to the first
  *   rewrite.c   calls of the library, offload entries, constructors
  *   parts.cc    parts that are compiled when they are called
  *   compile.c   LLVM's passes and code generator
@@ -31,6 +32,10 @@
  * rewrite.c */
 ompjit_status ompjit__host_prepare(LLVMModuleRef m, LLVMTargetMachineRef tm,
                                    ompjit__host_half *out, ompjit_error *err);
+/* The second module of an input of `ompjit repl` leaves the variables to the
+ * first, and has the functions in which loops of the first go on. Any other stays
+ * as it is. continued.c */
+void ompjit__host_continue(LLVMModuleRef m);
 /* Corrects mistakes of clang and flang; the first step of ompjit__host_prepare.
  * It cannot fail: IR that is not as they make it stays as it is. repair.c */
 void ompjit__host_repair(LLVMModuleRef m);

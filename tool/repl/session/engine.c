@@ -3,9 +3,11 @@
  * Executes inputs. An input that fails leaves the session as it was: nothing of
  * it is kept before all of it has run.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/repl.h"
 #include "ompjit_function.h"
 #include "omptarget/offload.h"
 #include "tool/repl/session/complete.h"
@@ -17,9 +19,59 @@
 
 /* ------------------------------------------------------------------- engine */
 
+/* Of `critical`, or of reductions; NULL: no memory. */
+struct lock {
+    struct lock *next;
+    int32_t word[8]; /* libomp's */
+    char name[];
+};
+
+static void *lock_of(engine *e, const char *name)
+{
+    struct lock *lock = e->locks;
+    while (lock && strcmp(lock->name, name))
+        lock = lock->next;
+    if (lock)
+        return lock->word;
+    const size_t n = strlen(name) + 1;
+    lock = calloc(1, sizeof *lock + n);
+    if (!lock)
+        return NULL;
+    memcpy(lock->name, name, n);
+    lock->next = e->locks;
+    e->locks = lock;
+    return lock->word;
+}
+
+static void free_locks(engine *e)
+{
+    while (e->locks) {
+        struct lock *lock = e->locks;
+        e->locks = lock->next;
+        free(lock);
+    }
+}
+
+/* What the session has of its own comes first. */
 static void *find(void *data, const char *name)
 {
-    return symbols_find(data, name);
+    engine *e = data;
+    if (!strcmp(name, OMPJIT__REPL_ROUNDS))
+        return &e->rounds;
+    return strncmp(name, OMPJIT__REPL_LOCK, sizeof OMPJIT__REPL_LOCK - 1)
+               ? symbols_find(e->symbols, name)
+               : lock_of(e, name);
+}
+
+/* Threads of a parallel region may go on in optimized code at once, and linking
+ * one unit links others. */
+static void lock_init(engine *e)
+{
+    pthread_mutexattr_t nests;
+    pthread_mutexattr_init(&nests);
+    pthread_mutexattr_settype(&nests, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&e->lock, &nests);
+    pthread_mutexattr_destroy(&nests);
 }
 
 /* The list is for signal handlers. */
@@ -43,13 +95,14 @@ ompjit_status engine_new(ompjit_context *ctx,
     engine *e = calloc(1, sizeof *e);
     if (!e)
         return ompjit__no_memory(err, OMPJIT_STAGE_API);
+    lock_init(e);
     e->ctx = ctx;
     ctx->link_advice = "Define them in an input, and try this one again, or "
                        "begin the session with their library (-l).";
     e->next = 1;
     e->opt_level = options->opt_level;
     e->symbols = symbols_new(guard_missing, e);
-    e->linkage = (ompjit__linkage){find, e->symbols};
+    e->linkage = (ompjit__linkage){find, e};
     ompjit_status status =
         e->symbols && guard_begin(e) ? front_new(ctx, options, &e->front, err)
                    : ompjit__no_memory(err, OMPJIT_STAGE_API);
@@ -88,7 +141,9 @@ void engine_free(engine *e)
     free(e->lost);
     symbols_free(e->symbols);
     free(e->devices);
+    free_locks(e);
     guard_end(e);
+    pthread_mutex_destroy(&e->lock);
     free(e);
 }
 
@@ -159,8 +214,7 @@ static const ompjit_opt_level NOT_AT_ALL = (ompjit_opt_level)1; /* -O0 */
 /* Has the input functions that are optimized when they are used again? */
 static bool is_brief(const struct unit *u)
 {
-    return u->answer.brief && !u->answer.runs_once && !u->answer.entries &&
-           u->e->opt_level != NOT_AT_ALL;
+    return u->answer.brief && !u->answer.runs_once;
 }
 
 /* Code that runs once is not worth being optimized, and brief code not before it
@@ -201,18 +255,18 @@ static void add_cause(const engine *e, ompjit_error *err)
                      e->late.text);
 }
 
-/* Links one of the unit's modules. */
+/* Links one of the unit's modules; `linking` says which. */
 static ompjit_status link_module(struct unit *u, ompjit_module *mod,
-                                 ompjit_error *err)
+                                 bool *linking, ompjit_error *err)
 {
     engine *e = u->e;
     const struct unit *outer = e->linking;
-    u->linking = true;
+    *linking = true;
     e->linking = u;
     e->late.status = OMPJIT_OK;
     ompjit_status status = ompjit__module_link(mod, &e->linkage, err);
     e->linking = outer;
-    u->linking = false;
+    *linking = false;
     if (status)
         add_cause(e, err);
     else
@@ -227,7 +281,7 @@ static ompjit_status link_unit(struct unit *u, ompjit_error *err)
         return OMPJIT_OK;
     ompjit_status status = make_module(u, err);
     if (!status)
-        status = link_module(u, u->mod, err);
+        status = link_module(u, u->mod, &u->linking, err);
     if (status)
         return status;
     u->linked = true;
@@ -250,7 +304,7 @@ static ompjit_status link_optimized(struct unit *u, ompjit_error *err)
         u->e->ctx, &u->answer.host, &options, &mod, err);
     if (status)
         return status;
-    status = link_module(u, mod, err);
+    status = link_module(u, mod, &u->linking_optimized, err);
     if (status) {
         ompjit_module_destroy(mod);
         return status;
@@ -291,14 +345,16 @@ static void *find_in_unit(void *owner, const char *name, bool function,
     ompjit_module *mod;
     void *address = NULL;
     ompjit_error err;
-    if (u->linking)
-        return NULL;
-    guard_busy(true);
-    if (link_for(u, function, lasts, &mod, &err))
+    const bool busy = guard_busy(true);
+    pthread_mutex_lock(&u->e->lock);
+    if (u->linking || (u->linking_optimized && function))
+        ; /* it is among what is being linked */
+    else if (link_for(u, function, lasts, &mod, &err))
         u->e->late = err;
     else
         ompjit__hostjit_symbol(mod->hostjit, name, &address, NULL);
-    guard_busy(false);
+    pthread_mutex_unlock(&u->e->lock);
+    guard_busy(busy);
     return address;
 }
 
@@ -459,6 +515,7 @@ static ompjit_status run_limited(struct unit *u, ompjit_error *err)
     enum { LATER_MS = 300 };
     engine *e = u->e;
     interrupt_after(e->limit_s ? e->limit_s * 1000 + LATER_MS : 0);
+    atomic_store(&e->rounds, 0);
     atomic_store(&e->runs, true);
     const bool good = guard_run(e, run, u, err);
     atomic_store(&e->runs, false);

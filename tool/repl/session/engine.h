@@ -12,6 +12,8 @@
 #ifndef OMPJIT_REPL_ENGINE_H
 #define OMPJIT_REPL_ENGINE_H
 
+#include <pthread.h>
+
 #include "api/module.h"
 #include "device/engine/guard.h"
 #include "tool/repl/session/front.h"
@@ -26,10 +28,10 @@ struct unit {
     struct input in;
     struct answer answer;
     ompjit_module *mod;  /* NULL: not made yet            */
-    bool linked, linking;
-    /* The same optimized, of a brief input of which another one uses a function;
-     * NULL: none has. `user`: the input that had `mod` linked, to run it once;
-     * 0: none. */
+    bool linked, linking, linking_optimized;
+    /* The same optimized, of a brief input of which another one uses a function,
+     * or which goes on in it; NULL: none has. It uses the variables of `mod`.
+     * `user`: the input that had `mod` linked, to run it once; 0: none. */
     ompjit_module *optimized;
     unsigned user;
     const struct object *object; /* shows its value; NULL: nothing has to */
@@ -40,12 +42,16 @@ struct engine {
     front *front;
     symbols *symbols;
     ompjit__linkage linkage;
+    pthread_mutex_t lock; /* recursive; of linking */
+    struct lock *locks;   /* of session code       */
     struct unit **units; /* that belong to the session, by their numbers */
     size_t nunits;
     unsigned next;       /* number of the next input */
     bool colours;
     bool tables;         /* outcomes have rows      */
     atomic_bool runs;    /* session code is running */
+    atomic_uint rounds;  /* what unoptimized loops of the input have run
+                          * (frontend/repl/continued.cc); its code counts */
     ompjit_opt_level opt_level;
     bool debugs;         /* the user has asked for line tables */
     ompjit_device **devices; /* of the context                           */
@@ -144,8 +150,9 @@ void guard_add(engine *e, const ompjit_module *mod);
 /* Calls f(arg), which runs code of the session's. False: it has failed, or was
  * interrupted, and err says how. */
 bool guard_run(engine *e, void (*f)(void *arg), void *arg, ompjit_error *err);
-/* In that code: from here on, or no more, what runs is not the session's. */
-void guard_busy(bool busy);
+/* In that code: from here on, or no more, what runs is not the session's. What
+ * was so before. */
+bool guard_busy(bool busy);
 /* In that code, in signal handlers, too: it is in a parallel region of the host,
  * which cannot be left. */
 bool guard_is_parallel(void);

@@ -70,11 +70,13 @@ bool guard_run(engine *e, void (*f)(void *arg), void *arg, ompjit_error *err)
     return false;
 }
 
-void guard_busy(bool busy)
+bool guard_busy(bool busy)
 {
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
+    const bool before = g && g->busy;
     if (g)
         g->busy = busy;
+    return before;
 }
 
 bool guard_is_parallel(void)
