@@ -225,6 +225,23 @@ fails_with 'libompjit-compiler.so.0, cannot be loaded' \
 OMPJIT_CACHE=0
 export OMPJIT_CACHE
 
+# Regions of functions that each object has for itself, under one name.
+for part in main.cpp other.cpp c.c; do
+    case $part in
+    *.c) with=$cc ;;
+    *) with=$cxx ;;
+    esac
+    # shellcheck disable=SC2086
+    succeeds "own regions: own_$part" $with -O2 -fopenmp -c \
+        "$srcdir/t/sources/own_$part" -o "own_$part.o"
+done
+# shellcheck disable=SC2086
+succeeds "  linked" $cxx -fopenmp own_main.cpp.o own_other.cpp.o own_c.c.o -o own
+for device in host cuda; do
+    on "  and run" "2 30 400
+55045 35450" $device ./own
+done
+
 # ------------------------------------------------------------ shared libraries
 for n in 1 2; do
     mkdir lib$n

@@ -45,6 +45,21 @@ else
     pass "as PTX # SKIP PTXI names no emulated libcuda.so.1"
 fi
 
+# Functions that only their file sees have regions of its own, whatever their
+# names are.
+main_sources=$all main_expect=$expect
+all="$from/own_main.cpp $from/own_other.cpp $from/own_c.c"
+expect="2 30 400
+55045 35450"
+prints "regions of one name" --device=host
+prints "  not from the cache" --device=host --no-cache
+if [ -n "$PTXI" ]; then
+    LD_LIBRARY_PATH=$PTXI prints "  as PTX" --device=cuda
+else
+    pass "  as PTX # SKIP PTXI names no emulated libcuda.so.1"
+fi
+all=$main_sources expect=$main_expect
+
 # shellcheck disable=SC2086
 status_is 7 "arguments behind --" "$ompjit" run -q --device=host $all -- 7
 succeeds "inspect" "$ompjit" inspect -q "$from/main.c" "$from/other.c" \

@@ -130,8 +130,9 @@ enum ompjit__half_flag {
                                      which is dropped                       */
     OMPJIT__HALF_ALL_NUMBERS = 2, /* its device half is compiled by
                                      ompjit__early_numbers                  */
-    OMPJIT__HALF_SIGNATURES = 4   /* the unit has the signatures of its
+    OMPJIT__HALF_SIGNATURES = 4,  /* the unit has the signatures of its
                                      functions                              */
+    OMPJIT__HALF_OF_SOURCE = 8    /* clang or flang has made it here        */
 };
 
 /* Frees all that hangs from it, and leaves zeros. Nobody else uses it. */

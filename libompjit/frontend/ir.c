@@ -256,14 +256,17 @@ static ompjit_status host_status(const ompjit__early *e, ompjit_error *err)
     return e->status;
 }
 
-/* The host half may have got entries. */
+/* The host half may have got entries, or other names of regions, which are the
+ * caller's where it has brought the IR. */
 static ompjit_status add_entries(LLVMModuleRef device, ompjit__early *e,
-                                     ompjit_error *err)
+                                 ompjit_error *err)
 {
     bool changed = ompjit__unify_variables(device, e->host);
     changed |= ompjit__point_to_session(device, e->host);
     changed |= ompjit__copy_first_values(device, e->host);
     changed |= ompjit__list_variables(device, e->host);
+    if (e->how & OMPJIT__HALF_OF_SOURCE)
+        changed |= ompjit__own_regions(device, e->host);
     if (!changed)
         return OMPJIT_OK;
     ompjit__buf_free(&e->host_bc);

@@ -4,7 +4,8 @@
  * as ir.c does where it reads a unit: regions have the names that the host half
  * gives them (dialect/lambda.c), and the device half has pointers to variables
  * of the host's (dialect/unified.cc), and the host half entries for the device's
- * (dialect/unlisted.cc). Nothing is upgraded or checked.
+ * (dialect/unlisted.cc); regions that are the file's own have names of its own
+ * (dialect/own_regions.cc). Nothing is upgraded or checked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ static ompjit_status match(struct work *w, ompjit_error *err)
     bool changed = ompjit__unify_variables(w->device, w->host);
     changed |= ompjit__copy_first_values(w->device, w->host);
     changed |= ompjit__list_variables(w->device, w->host);
+    changed |= ompjit__own_regions(w->device, w->host);
     return changed || w->in->numbered ? write_both(w, err) : OMPJIT_OK;
 }
 

@@ -160,3 +160,56 @@ bool bitcode_share_unseen(const ompjit__buf *host, const ompjit__buf *device)
     }
     return false;
 }
+
+/* --------------------------------- regions of functions that nobody else sees */
+
+/* Where the function's name is in a region's, __omp_offloading_fe00_ae40_f_l12;
+ * NULL: it is no region's. */
+static const char *function_in(const char *name, size_t *size)
+{
+    static const char region[] = "__omp_offloading_";
+    const char *at = name, *end = name + *size;
+    if (*size < sizeof region || memcmp(name, region, sizeof region - 1))
+        return NULL;
+    at += sizeof region - 1;
+    for (int part = 0; part < 2; part++) { /* device and file */
+        at = memchr(at, '_', (size_t)(end - at));
+        if (!at++)
+            return NULL;
+    }
+    while (end > at + 2 && memcmp(end - 2, "_l", 2))
+        end--;
+    if (end <= at + 2)
+        return NULL;
+    *size = (size_t)(end - 2 - at);
+    return at;
+}
+
+/* Has the module a function of that name for itself? */
+static bool has_own_function(const struct table *t, const char *name,
+                             size_t size)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct symbol s = symbol_at(t, i);
+        const char *own = name_of(t, &s);
+        if ((s.flags & (EXECUTABLE | GLOBAL)) == EXECUTABLE &&
+            s.name_size == size && own && !memcmp(own, name, size))
+            return true;
+    }
+    return false;
+}
+
+bool bitcode_has_own_region(const ompjit__buf *host, const ompjit__buf *device)
+{
+    const struct table here = open_table(host), there = open_table(device);
+    for (size_t i = 0; i < there.n; i++) {
+        const struct symbol s = symbol_at(&there, i);
+        size_t size = s.name_size;
+        const char *name = name_of(&there, &s);
+        const char *function =
+            name && s.flags & EXECUTABLE ? function_in(name, &size) : NULL;
+        if (function && has_own_function(&here, function, size))
+            return true;
+    }
+    return false;
+}

@@ -127,6 +127,9 @@ bool bitcode_lacks_variable(const ompjit__buf *bitcode);
 /* Do both halves define a variable, or a constant, that the host half hides from
  * other files, or that is a function's own? False where that is not known. */
 bool bitcode_share_unseen(const ompjit__buf *host, const ompjit__buf *device);
+/* Is a target region of the device half in a function that the host half hides
+ * from other files? False where that is not known. */
+bool bitcode_has_own_region(const ompjit__buf *host, const ompjit__buf *device);
 
 /* ----------------------------------------------------------------- repair.c */
 

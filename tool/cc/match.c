@@ -9,8 +9,9 @@
  * parent, and is asked for its commands (-###).
  *
  * A worker does the rest. Most sources need none: their host half has no lambda in
- * a name, their device half refers to no variable that it does not have, and no
- * variable that other files cannot see is in both.
+ * a name, their device half refers to no variable that it does not have, no
+ * variable that other files cannot see is in both, and no such function has a
+ * target region.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -248,7 +249,8 @@ int halves_match(const char *host, const char *device, bool may_differ)
     int status = read_pair(&p);
     if (!status && (numbers_lambdas(&p.halves.host) ||
                     bitcode_lacks_variable(&p.halves.device) ||
-                    bitcode_share_unseen(&p.halves.host, &p.halves.device)))
+                    bitcode_share_unseen(&p.halves.host, &p.halves.device) ||
+                    bitcode_has_own_region(&p.halves.host, &p.halves.device)))
         status = match(&p);
     ompjit__buf_free(&p.halves.host);
     ompjit__buf_free(&p.halves.device);

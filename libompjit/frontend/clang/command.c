@@ -316,7 +316,8 @@ bool ompjit__lines_wanted(const ompjit_module_options *options)
 
 unsigned ompjit__options_half(const ompjit_module_options *options)
 {
-    return (ompjit__lines_wanted(options) ? 0 : OMPJIT__HALF_OWN_LINES) |
+    return OMPJIT__HALF_OF_SOURCE |
+           (ompjit__lines_wanted(options) ? 0 : OMPJIT__HALF_OWN_LINES) |
            (options->signatures ? OMPJIT__HALF_SIGNATURES : 0);
 }
 

@@ -101,6 +101,9 @@ bool ompjit__copy_first_values(LLVMModuleRef device, LLVMModuleRef host);
 /* Adds entries for variables of `declare target` that front ends leave out, as
  * `static` ones. True: both halves have changed. unlisted.cc */
 bool ompjit__list_variables(LLVMModuleRef device, LLVMModuleRef host);
+/* Gives target regions of functions that other files cannot see, names that these
+ * do not have. True: both halves have changed. own_regions.cc */
+bool ompjit__own_regions(LLVMModuleRef device, LLVMModuleRef host);
 /* In a program that requires unified shared memory, the variables that device
  * code refers to become the host's. True: both halves may have changed, and the
  * host half's bitcode is to be written again. unified.cc */

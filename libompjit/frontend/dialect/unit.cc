@@ -6,6 +6,7 @@
 #include "frontend/dialect/debug_wrapper.cc"
 #include "frontend/dialect/first_values.cc"
 #include "frontend/dialect/libraries.cc"
+#include "frontend/dialect/own_regions.cc"
 #include "frontend/dialect/unified.cc"
 #include "frontend/dialect/unlisted.cc"
 #include "frontend/dialect/unnamed_types.cc"

@@ -7,16 +7,14 @@
 // hidden visibility). Without an entry a map of one, or a `target update`, would
 // copy to memory that device code does not read. They get one here, and device
 // code's variable a name that no other file has.
-#include <string>
 #include <llvm-c/Core.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
-#include <llvm/Support/MD5.h>
-#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "frontend/dialect/counterpart.h"
+#include "frontend/dialect/own_names.h"
 
 extern "C" { // frontend/dialect/dialect.h is C
 bool ompjit__is_shared_variable(LLVMValueRef g);
@@ -56,24 +54,12 @@ static llvm::StringSet<> entry_names(const llvm::Module &host)
     return names;
 }
 
-// A text that another file of the program does not have: of what the host half
-// offers to other files, and of its source's name where that is nothing.
-static std::string unique_suffix(llvm::Module &host)
-{
-    llvm::MD5 hash;
-    llvm::MD5::MD5Result result;
-    hash.update(host.getSourceFileName());
-    hash.update(llvm::getUniqueModuleId(&host));
-    hash.final(result);
-    return "__static_" + result.digest().str().str();
-}
-
 static void list(llvm::GlobalVariable &g, llvm::GlobalVariable &own,
                  llvm::Module &host)
 {
     if (g.hasLocalLinkage()) {
         g.setLinkage(llvm::GlobalValue::ExternalLinkage);
-        g.setName(g.getName() + unique_suffix(host));
+        g.setName(g.getName() + "__static_" + ompjit__own_digest(host));
     }
     g.setVisibility(llvm::GlobalValue::ProtectedVisibility);
     ompjit__variable_entry(
