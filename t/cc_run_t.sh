@@ -281,4 +281,37 @@ for device in host cuda; do
     on "kernels of the same name" "100 200 100 200 " $device ./load ./lib1.so \
         ./lib2.so ./lib1.so ./lib2.so
 done
+
+# A header's variable has one address in a program and its library, whose device
+# code has one each.
+cat >both.hpp <<'END'
+#pragma omp declare target
+inline constexpr int table[4] = {1, 20, 300, 4000};
+#ifdef CHANGES
+inline int changes = 5;
+#endif
+#pragma omp end declare target
+inline int in_table(int i)
+{
+    int r = 0;
+#pragma omp target map(from: r)
+    r = table[i];
+    return r;
+}
+END
+printf '#include "both.hpp"\nint library(int i) { return in_table(i); }\n' \
+    >both_library.cpp
+printf '#include "both.hpp"\n#include <cstdio>\nint library(int i);\n%s\n' \
+    'int main() { std::printf("%d", in_table(1) + library(2)); }' >both.cpp
+for define in CONSTANT CHANGES; do
+    succeeds "a library with a header's variables, $define" "$cxx" -fopenmp \
+        -D$define -shared -fPIC both_library.cpp -o libboth.so
+    succeeds "  and the program" "$cxx" -fopenmp -D$define both.cpp ./libboth.so \
+        -o "both_$define"
+done
+for device in host cuda; do
+    on "a header's constants in both" 320 $device ./both_CONSTANT
+done
+fails_with 'variable changes, which can change, is in .* two libraries' \
+    "what can change" env OMPJIT_DEVICE=host ./both_CHANGES
 done_testing

@@ -366,6 +366,25 @@ void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
 
 /* ------------------------------------------------------------ association */
 
+static bool is_association(const ompjit__mapped *entry, const void *host,
+                           uint64_t size)
+{
+    return entry->begin == (uintptr_t)host &&
+           entry->end == (uintptr_t)host + size &&
+           entry->dynamic == OMPJIT__FOREVER;
+}
+
+bool ompjit__present_is_associated(ompjit_device *dev, const void *host,
+                                   uint64_t size)
+{
+    ompjit__mapped *entry;
+    ompjit__present_lock(dev->present);
+    bool is = ompjit__present_find(dev->present, host, size, &entry) &&
+              is_association(entry, host, size);
+    ompjit__present_unlock(dev->present);
+    return is;
+}
+
 /* OK where the entry is this very association; else the MAPPING error. */
 static ompjit_status check_same_association(ompjit_device *dev,
                                             const ompjit__mapped *entry,
@@ -373,9 +392,7 @@ static ompjit_status check_same_association(ompjit_device *dev,
                                             const void *device, uint64_t size,
                                             ompjit_error *err)
 {
-    if (entry->begin == (uintptr_t)host &&
-        entry->end == (uintptr_t)host + size && entry->device == device &&
-        entry->dynamic == OMPJIT__FOREVER)
+    if (is_association(entry, host, size) && entry->device == device)
         return OMPJIT_OK;
     char want[OMPJIT__RANGE_TEXT], have[OMPJIT__RANGE_TEXT];
     ompjit__range_text(want, host, size, NULL);

@@ -210,6 +210,9 @@ void ompjit__range_text(char text[OMPJIT__RANGE_TEXT], const void *begin,
 ompjit_status ompjit__present_associate(ompjit_device *dev, const void *host,
                                         void *device, uint64_t size,
                                         ompjit_error *err);
+/* Is exactly that associated? Takes the lock. */
+bool ompjit__present_is_associated(ompjit_device *dev, const void *host,
+                                   uint64_t size);
 /* Ends an association. Takes the lock. NOT_FOUND where there is none. */
 ompjit_status ompjit__present_disassociate(ompjit_device *dev,
                                            const void *host,

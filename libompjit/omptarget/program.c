@@ -218,17 +218,45 @@ static ompjit_status set_link(ompjit_device *dev, const ompjit__global *g,
                : OMPJIT_OK;
 }
 
+/* Two libraries have the variable, if a header defines it: the linker gives both
+ * one address. Each has a counterpart in its own device code, so only constants
+ * can be in both. */
+static bool is_associated(ompjit_device *dev, const ompjit__global *g)
+{
+    return !(g->flags & OMPJIT__ENTRY_LINK) &&
+           ompjit__present_is_associated(dev, g->host, g->size);
+}
+
+static ompjit_status enter_others(ompjit_device *dev, ompjit__global *g,
+                                  ompjit_error *err)
+{
+    if (!ompjit__writable(g->host, g->size)) {
+        g->is_others = true;
+        return OMPJIT_OK;
+    }
+    char *name = ompjit__demangle(g->symbol);
+    ompjit_status st = ompjit__fail(
+        err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
+        "variable %s, which can change, is in the device code of two "
+        "libraries, which cannot share it on device %u",
+        name ? name : g->symbol, dev->number);
+    free(name);
+    return st;
+}
+
 /* Makes one present, under the lock. */
 static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   size_t index, ompjit_error *err)
 {
-    const ompjit__global *g = &tgt->globals[index];
+    ompjit__global *g = &tgt->globals[index];
     void *device;
     size_t size;
     if (!g->mod)
         return OMPJIT_OK;
     if (g->flags & OMPJIT__ENTRY_CALLED)
         return ompjit__indirect_enter(tgt, dev, index, err);
+    if (is_associated(dev, g))
+        return enter_others(dev, g, err);
     ompjit_status st = ompjit__module_symbol(g->mod, dev, g->symbol, &device,
                                              &size, err);
     if (!st && size < g->size)
@@ -279,7 +307,7 @@ ompjit_status ompjit__tgt_ready_globals(struct ompjit__tgt *tgt,
 static void leave_global(ompjit_context *ctx, const ompjit__global *g,
                          size_t index)
 {
-    for (unsigned d = 0; d < ctx->ndevices; d++) {
+    for (unsigned d = 0; d < ctx->ndevices && !g->is_others; d++) {
         ompjit_device *dev = ctx->devices[d];
         if (index < atomic_load(&dev->present->globals))
             ompjit__present_disassociate(dev, g->host, NULL);

@@ -46,6 +46,7 @@ typedef struct ompjit__global {
     uint32_t flags;     /* enum ompjit__entry_flag             */
     ompjit_module *mod; /* NULL: forgotten                     */
     char *symbol;       /* of its counterpart on the device    */
+    bool is_others;     /* another library's entry has entered it */
 } ompjit__global;
 
 /* The programs of one context. The lock is taken before that of a present
