@@ -10,7 +10,8 @@ from ctypes import byref, c_uint, c_void_p, string_at
 from . import TYPE_CHECKING, _abi as abi
 from ._errors import ArgumentError, unsigned
 from ._handle import Handle, Owned, ending
-from ._lib import call, inside, library
+from ._lib import call, library
+from ._within import Within
 
 if TYPE_CHECKING:
     from typing import Any, Callable, Union
@@ -55,7 +56,7 @@ def encoded(value: Text | None) -> bytes | None:
     return None if value is None else os.fsencode(value)
 
 
-class Context(Owned):
+class Context(Within, Owned):
     """Everything hangs from a context: devices, modules, settings, the cache.
 
     Most programs need none of their own: functions that take no context use the
@@ -98,7 +99,7 @@ class Context(Owned):
 
     __slots__ = (
         "options",
-        "_tokens",
+        "_stretches",
         "_devices",
         "_device_infos",
         "_device_kinds",
@@ -138,7 +139,7 @@ class Context(Owned):
             for name, value in locals().items()
             if name != "self" and value is not None and value is not False
         }
-        self._tokens: list[contextvars.Token[Context | None]] = []
+        self._stretches = []
         self._devices: list[int] | None = None
         self._device_infos: dict[int, abi.ompjit_device_info] = {}
         self._device_kinds: dict[int, int] = {}
@@ -199,14 +200,13 @@ class Context(Owned):
         options = ", ".join(f"{k}={v!r}" for k, v in self.options.items())
         return f"ompjit.Context({options})"
 
-    def __enter__(self) -> Context:
-        self._tokens.append(_current.set(self))
-        inside(1)
-        return self
+    if TYPE_CHECKING:
 
-    def __exit__(self, *error: object) -> None:
-        _current.reset(self._tokens.pop())
-        inside(-1)
+        def __enter__(self) -> Context: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    def _settings(self) -> dict[Any, Any]:
+        return {_current: self}
 
     @property
     def devices(self) -> tuple[Device, ...]:

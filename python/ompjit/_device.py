@@ -9,16 +9,18 @@ from . import TYPE_CHECKING, _abi as abi
 from ._context import Context, context
 from ._errors import ArgumentError, NotFound, expect, integers
 from ._handle import Handle, Owned, freeing
-from ._lib import call, inside, library
+from ._lib import call, library
+from ._within import Within
 
 if TYPE_CHECKING:
+    from typing import Any
 
     from ._queue import Queue
 else:
-    from ._typing import Queue
+    from ._typing import Any, Queue
 
 
-class Device:
+class Device(Within):
     """This machine's CPU, or a GPU.
 
     Two Device objects of one context and number are equal. `with device:`
@@ -38,7 +40,7 @@ class Device:
         driver_version: CUDA's, 13000 for 13.0; 0 on the host.
     """
 
-    __slots__ = ("context", "number", "address", "_tokens")
+    __slots__ = ("context", "number", "address", "_stretches")
 
     def __init__(self, context: Context, number: int) -> None:
         addresses = context._device_addresses()
@@ -52,7 +54,7 @@ class Device:
         self.context = context
         self.number = number
         self.address = addresses[number]
-        self._tokens: list[contextvars.Token[Device | None]] = []
+        self._stretches = []
 
     def _get(self) -> abi.ompjit_device_info:
         known = self.context._device_infos
@@ -124,16 +126,13 @@ class Device:
     def __hash__(self) -> int:
         return hash(self.address)
 
-    def __enter__(self) -> Device:
-        self.context.__enter__()
-        self._tokens.append(_current.set(self))
-        inside(1)
-        return self
+    if TYPE_CHECKING:
 
-    def __exit__(self, *error: object) -> None:
-        _current.reset(self._tokens.pop())
-        inside(-1)
-        self.context.__exit__(*error)
+        def __enter__(self) -> Device: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    def _settings(self) -> dict[Any, Any]:
+        return {**self.context._settings(), _current: self}
 
     def alloc(self, size: int) -> Memory:
         """Memory of the device, `size` bytes, freed with the object."""

@@ -10,7 +10,8 @@ from ._array import ndarray
 from ._device import Device, chosen
 from ._errors import ArgumentError, expect
 from ._handle import Handle, Owned, ending
-from ._lib import call, inside, library
+from ._lib import call, library
+from ._within import Within
 
 if TYPE_CHECKING:
     from typing import Any
@@ -21,7 +22,7 @@ else:
     from ._typing import Any, Event, Graph
 
 
-class Queue(Owned):
+class Queue(Within, Owned):
     """Work that a device does in order, while the caller goes on.
 
     On a GPU a queue is a CUDA stream; the host device does everything at once.
@@ -34,7 +35,7 @@ class Queue(Owned):
         device: Default: the current one.
     """
 
-    __slots__ = ("device", "_keep", "_tokens", "_graph")
+    __slots__ = ("device", "_keep", "_stretches", "_graph")
 
     def __init__(self, device: Device | None = None) -> None:
         self._begin(chosen(device), None)
@@ -60,7 +61,7 @@ class Queue(Owned):
             call("queue_adopt", device.address, stream, place)
         self.device = device
         self._keep: list[object] = []
-        self._tokens: list[contextvars.Token[Queue | None]] = []
+        self._stretches = []
         self._graph: Graph | None = None
 
     def keep(self, *objects: object) -> None:
@@ -86,18 +87,19 @@ class Queue(Owned):
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.stream or 0
 
-    def __enter__(self) -> Queue:
-        self._tokens.append(_current.set(self))
-        inside(1)
-        return self
+    if TYPE_CHECKING:
 
-    def __exit__(self, kind: object, *error: object) -> None:
-        _current.reset(self._tokens.pop())
-        inside(-1)
-        if kind is None:
-            self.wait()
-        else:
+        def __enter__(self) -> Queue: ...
+        def __exit__(self, *error: object) -> None: ...
+
+    def _settings(self) -> dict[Any, Any]:
+        return {_current: self}
+
+    def _left(self, failed: bool) -> None:
+        if failed:
             self._drain()
+        else:
+            self.wait()
 
     def _drain(self) -> None:
         """Waits while another error is on its way, which counts more."""

@@ -10,7 +10,7 @@ import unittest
 from ctypes import CFUNCTYPE, c_int, c_void_p
 
 import ompjit
-from ompjit import _native
+from ompjit import _lib, _native
 from ompjit._lib import library
 
 PACKAGE = os.path.dirname(ompjit.__file__)
@@ -202,7 +202,7 @@ class Finalizer(unittest.TestCase):
             setattr(library(), name, mine)
             self.addCleanup(setattr, library(), name, own)
 
-    def interrupted_at(self, step):
+    def interrupted_at(self, step, work=objects):
         """Ctrl-C at that instruction of the package; False: there are less."""
         left = step
 
@@ -218,12 +218,39 @@ class Finalizer(unittest.TestCase):
 
         sys.settrace(trace)
         try:
-            objects()
+            work()
         except KeyboardInterrupt:
             pass
         finally:
             sys.settrace(None)
         return left <= 0
+
+    def test_every_instruction_of_with(self):
+        """Wherever Ctrl-C comes, nothing stays current, and C makes calls."""
+        queue = ompjit.Context("host").device(0).queue()
+        names = "context", "device", "queue"
+
+        def current():
+            found = [vars(sys.modules[f"ompjit._{n}"])["_current"].get() for n in names]
+            return [*found, _lib._inside.value]
+
+        def body():
+            with queue.device.context, queue.device:
+                with queue:
+                    self.assertIs(current()[2], queue)
+                    self.assertEqual(current()[3], 3)
+
+        unraisable = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = unraisable.append
+        body()
+        before, step = current(), 1
+        while self.interrupted_at(step, body):
+            self.assertEqual(current(), before, step)
+            step += 1
+        self.assertEqual(current(), before)
+        self.assertGreater(step, 200)
+        self.assertEqual(unraisable, [])
 
     def test_every_instruction(self):
         """Wherever Ctrl-C comes, all objects end."""
