@@ -802,6 +802,60 @@ succeeds "the same of C++" repl inputs.cc
 is "$out" "(int) 1
 0" "  for functions that are called in a loop, or once"
 
+# -------------------------------------------------------------------- memory
+# grows NAME MOST TEXT: 300 inputs, in which N is a number, take that many KB of
+# the session's own memory each.
+grows() {
+    {
+        echo '#include <stdio.h>
+#include <string.h>
+int sink, at; char line[200];
+long kb(void) {
+    long all = 0;
+    FILE *f = fopen("/proc/self/smaps_rollup", "r");
+    while (fgets(line, sizeof line, f))
+        sscanf(line, "Private_Dirty: %ld", &all);
+    fclose(f);
+    return all;
+}'
+        i=0
+        while [ $i -lt 320 ]; do
+            [ $i -ne 20 ] || echo 'long before = kb();'
+            printf '%s\n' "$3" | sed "s/@/$i/g"
+            i=$((i + 1))
+        done
+        echo "(kb() - before) / 300 <= $2 ? 0 : (kb() - before) / 300"
+    } >inputs.c
+    succeeds "300 inputs of $1" repl --device host inputs.c
+    is "$(printf "%s" "$out" | tail -n 1)" "(long) 0" "  take $2 KB each at most"
+}
+if grep -q '^Private_Dirty:' /proc/self/smaps_rollup 2>/dev/null; then
+    grows statements 3 'sink += @; printf("%d\n", sink + @);'
+    grows functions 24 'int f@(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; } sink = f@(9);'
+else
+    skip "memory" "the system does not say how much memory a process has"
+fi
+prints "constants of a statement stay where an address of one may" \
+    '#include <stdio.h>
+char *text, **all = &text; char *strchr(const char *, int);
+void keep(char *p) { text = p; }
+text = "one";
+text
+keep("two");
+text
+text = strchr("_three", 116);
+text
+for (int i = 0; i < 3; i++) *all = "four";
+puts("five"); puts(text);
+{ static int n = 3; int *p = &n; *p += 1; printf("%d\n", *p); }
+{ char local[] = "six"; puts(local); }' '(char *) "one"
+(char *) "two"
+(char *) "three"
+five
+four
+4
+six'
+
 # ---------------------------------------------------------------- processors
 prints "libomp's threads do not spin between inputs" \
     '#include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Finds code that need not be optimized, since that takes longer than the code
- * does: modules whose instructions run once at most, being an input's statements
+ * Finds code of which nothing is left when it has run (leaves_nothing), and code
+ * that need not be optimized, since that takes longer than the code does: modules whose instructions run once at most, being an input's statements
  * without loops; in other modules such functions, and the host versions of
  * target regions that run in place of a kernel that could not.
  */
@@ -12,7 +12,9 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 
 #include "frontend/repl/repl.h"
 
@@ -164,4 +166,72 @@ bool ompjit_repl::runs_once(const llvm::Module &module, unsigned number)
             return false;
     }
     return true;
+}
+
+/* ---------------------------------------------------------------- what stays */
+
+namespace {
+
+/* Functions of libraries that keep none of their arguments. */
+bool keeps_nothing(llvm::StringRef name)
+{
+    static const llvm::StringRef names[] = {
+        "printf",  "fprintf", "puts",   "fputs",  "putchar", "fwrite",
+        "fflush",  "strcmp",  "strlen", "memcmp", "atoi",    "atof",
+        "system",  "scanf",   "sscanf", "perror",
+        "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc"};
+    return llvm::is_contained(names, name);
+}
+
+/* Is the address gone when the code has run? */
+bool is_passing(const llvm::Value &value)
+{
+    return llvm::all_of(value.uses(), [](const llvm::Use &use) {
+        const llvm::User *user = use.getUser();
+        if (llvm::isa<llvm::GEPOperator>(user))
+            return is_passing(*user);
+        if (auto *call = llvm::dyn_cast<llvm::CallBase>(user)) {
+            const llvm::Function *f = call->getCalledFunction();
+            return call->isArgOperand(&use) && f &&
+                   (llvm::isa<llvm::MemIntrinsic>(call) ||
+                    keeps_nothing(f->getName()));
+        }
+        return llvm::isa<llvm::LoadInst>(user);
+    });
+}
+
+/* A function that is called here alone, or an input's statements, of which C++ has
+ * a list. */
+bool is_passing(const llvm::Function &f, unsigned number)
+{
+    if (!is_statements(f, number) && !f.hasLocalLinkage() &&
+        !f.hasLinkOnceLinkage())
+        return false;
+    return llvm::all_of(f.uses(), [](const llvm::Use &use) {
+        auto *call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+        auto *constant = llvm::dyn_cast<llvm::ConstantStruct>(use.getUser());
+        return (call && call->isCallee(&use)) ||
+               (constant && constant->getNumOperands() == 3); /* of the list */
+    });
+}
+
+bool is_passing(const llvm::GlobalVariable &v)
+{
+    return v.isDeclaration() || v.getName().starts_with("llvm.") ||
+           (v.isConstant() && v.hasLocalLinkage() &&
+            is_passing(static_cast<const llvm::Value &>(v)));
+}
+
+} // namespace
+
+bool ompjit_repl::leaves_nothing(const llvm::Module &module, unsigned number)
+{
+    return module.alias_empty() && module.ifunc_empty() &&
+           llvm::all_of(module.globals(),
+                        [](const llvm::GlobalVariable &v) {
+                            return is_passing(v);
+                        }) &&
+           llvm::all_of(module, [&](const llvm::Function &f) {
+               return f.isDeclaration() || is_passing(f, number);
+           });
 }

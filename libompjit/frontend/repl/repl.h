@@ -419,6 +419,8 @@ class Generator {
 /* once.cc: do the instructions of that input's module run once at most, so that
  * they are not worth being optimized? */
 bool runs_once(const llvm::Module &module, unsigned number);
+/* once.cc: may the module be thrown away when it has run? */
+bool leaves_nothing(const llvm::Module &module, unsigned number);
 /* once.cc: leaves out the variables whose initializers run statements. */
 void drop_marks(llvm::Module &module);
 /* once.cc: marks functions of a host half that are not worth it. */

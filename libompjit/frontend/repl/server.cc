@@ -202,7 +202,8 @@ class Server {
      * code is wanted. */
     bool asked = false, wanted = false;
     bool answers = false; /* code of earlier inputs may be */
-    bool once = false, brief = false; /* the last module is so */
+    /* The last module is so. */
+    bool once = false, brief = false, nothing_stays = false;
 
     /* In a child: `work` answers. False: it ended otherwise than by itself, or
      * with NOT_GOOD. */
@@ -436,6 +437,7 @@ class Server {
         ompjit__pack_number(reply, module && generator->constructs);
         ompjit__pack_number(reply, once);
         ompjit__pack_number(reply, brief);
+        ompjit__pack_number(reply, nothing_stays);
         ompjit__pack_bytes(reply, code.data(), code.size());
         if (session.device)
             reply_lacking(lacks, remade, reply);
@@ -489,6 +491,7 @@ class Server {
     void find_pace(llvm::Module &module)
     {
         once = runs_once(module, last.number);
+        nothing_stays = leaves_nothing(module, last.number);
         const bool never =
             has_entries(module) ||
             !session.compiler.getCodeGenOpts().OptimizationLevel;

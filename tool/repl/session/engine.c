@@ -520,8 +520,8 @@ static ompjit_status run_limited(struct unit *u, ompjit_error *err)
     const bool good = guard_run(e, run, u, err);
     atomic_store(&e->runs, false);
     interrupt_not_after();
-    if (good && u->answer.runs_once && !u->answer.entries)
-        ompjit__hostjit_forget_lines(u->mod->hostjit);
+    if (good && (is_brief(u) || (u->answer.runs_once && !u->answer.entries)))
+        ompjit__hostjit_forget_lines(u->mod->hostjit); /* it runs no more */
     if (good)
         return OMPJIT_OK;
     return err->status == OMPJIT_ERR_ABORTED && atomic_load(&e->over_limit)
@@ -731,6 +731,22 @@ static bool try(struct unit *u, struct outcome *out)
     return false;
 }
 
+/* Nothing refers to the module. */
+static void drop_module(struct unit *u)
+{
+    engine *e = u->e;
+    if (u->optimized)
+        guard_remove(e, u->optimized);
+    guard_remove(e, u->mod);
+    ompjit_module_destroy(u->optimized);
+    ompjit_module_destroy(u->mod);
+    u->mod = u->optimized = NULL;
+    u->linked = false;
+    ompjit__buf_free(&u->answer.host);
+    if (!u->answer.nnames)
+        symbols_drop(e->symbols, u->in.number);
+}
+
 static void execute(struct unit *u, struct outcome *out)
 {
     ompjit_error err;
@@ -753,6 +769,8 @@ static void execute(struct unit *u, struct outcome *out)
     } else if (u->linked && take_value(u, out, &err)) {
         outcome_fail(out, &u->in, &err);
         drop_last(u->e, out);
+    } else if (u->linked && u->answer.leaves_nothing) {
+        drop_module(u);
     }
 }
 

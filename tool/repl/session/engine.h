@@ -147,6 +147,8 @@ bool guard_begin(engine *e);
 void guard_end(engine *e);
 /* The module's code is the session's. */
 void guard_add(engine *e, const ompjit_module *mod);
+/* It is no more. */
+void guard_remove(engine *e, const ompjit_module *mod);
 /* Calls f(arg), which runs code of the session's. False: it has failed, or was
  * interrupted, and err says how. */
 bool guard_run(engine *e, void (*f)(void *arg), void *arg, ompjit_error *err);

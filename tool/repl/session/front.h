@@ -126,6 +126,7 @@ struct answer {
     bool entries;     /* it has target regions, or variables of devices      */
     bool constructs;  /* code runs when it is loaded                         */
     bool runs_once;   /* none of its instructions runs a second time         */
+    bool leaves_nothing; /* its module is of no use when it has run           */
     bool brief;       /* it runs before it is optimized (frontend/repl/brief.cc) */
     ompjit__buf host, device; /* bitcode; device: where there are entries    */
     ompjit__buf lacks;        /* functions that the device's code lacks; empty:

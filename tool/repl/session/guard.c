@@ -42,6 +42,20 @@ void guard_add(engine *e, const ompjit_module *mod)
     atomic_store(&e->code.n, n + more);
 }
 
+/* The last pages take their places: who looks meanwhile finds some twice. */
+void guard_remove(engine *e, const ompjit_module *mod)
+{
+    const ompjit__module_code *code = ompjit__hostjit_code(mod->hostjit);
+    for (size_t i = 0; i < atomic_load(&code->n); i++)
+        for (size_t k = atomic_load(&e->code.n); k; k--)
+            if (e->code.pages[k - 1].begin == code->pages[i].begin) {
+                const size_t last = atomic_load(&e->code.n) - 1;
+                e->code.pages[k - 1] = e->code.pages[last];
+                atomic_store(&e->code.n, last);
+                break;
+            }
+}
+
 /* The source line of an instruction, behind the error's text. */
 static void add_place(engine *e, uintptr_t pc, ompjit_error *err)
 {

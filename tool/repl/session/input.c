@@ -236,6 +236,7 @@ static void read_good(struct answer *a, ompjit__reader *r)
     a->constructs = ompjit__read_number(r);
     a->runs_once = ompjit__read_number(r);
     a->brief = ompjit__read_number(r);
+    a->leaves_nothing = ompjit__read_number(r);
     ompjit__read_buf(r, &a->host);
 }
 

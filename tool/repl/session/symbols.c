@@ -2,7 +2,8 @@
  *
  * A hash table of names. A function that is declared before it is defined has a
  * stub (loader/stubs.h), which looks its name up when it is called. So has one
- * whose module is being linked while another asks for it.
+ * whose module is being linked while another asks for it. Stubs are made in
+ * blocks, since each block takes two pages.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -19,16 +20,25 @@ struct symbol {
     symbols_late *late;  /* NULL: nobody can make it             */
     void *owner;
     bool function;
-    ompjit__stubs *stub; /* of one that was asked for meanwhile  */
-    struct symbols *all;
+    struct block *block; /* of the stub of one that was asked for meanwhile; */
+    unsigned stub;       /* NULL: it has none                                */
     unsigned input;
     char name[];
 };
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 4096, STUBS = 128 };
+
+struct block {
+    struct block *next;
+    ompjit__stubs *stubs;
+    struct symbols *all;
+    unsigned n;                   /* that are in use */
+    struct symbol *of[STUBS];
+};
 
 struct symbols {
     struct symbol *buckets[BUCKETS];
+    struct block *blocks; /* the first one has room, or there is none */
     void (*missing)(void *data, const char *name);
     void *data;
 };
@@ -62,15 +72,25 @@ void symbols_drop(symbols *s, unsigned input)
                 continue;
             }
             *at = each->next;
-            if (!each->stub)
+            if (!each->block)
                 free(each);
         }
 }
 
+/* No code of the session's is left. */
 void symbols_free(symbols *s)
 {
-    if (s)
-        symbols_drop(s, 0);
+    if (!s)
+        return;
+    symbols_drop(s, 0);
+    while (s->blocks) {
+        struct block *block = s->blocks;
+        s->blocks = block->next;
+        ompjit__stubs_free(block->stubs);
+        while (block->n)
+            free(block->of[--block->n]);
+        free(block);
+    }
     free(s);
 }
 
@@ -89,7 +109,6 @@ static struct symbol *add(symbols *s, const char *name, unsigned input)
     if (!new)
         return NULL;
     memcpy(new->name, name, n);
-    new->all = s;
     new->input = input;
     new->next = s->buckets[bucket_of(name)];
     s->buckets[bucket_of(name)] = new;
@@ -103,8 +122,8 @@ bool symbols_add(symbols *s, const char *name, void *address, unsigned input)
     if (!new)
         return false;
     new->address = address;
-    if (before && before->stub)
-        ompjit__stub_set(before->stub, 0, address);
+    if (before && before->block)
+        ompjit__stub_set(before->block->stubs, before->stub, address);
     return true;
 }
 
@@ -145,13 +164,47 @@ static void *address_of(struct symbol *symbol)
 /* ompjit__stubs_find */
 static void *find_late(void *data, size_t i)
 {
-    const struct symbol *declared = data;
-    struct symbol *now = find(declared->all, declared->name);
+    const struct block *block = data;
+    const char *name = block->of[i]->name;
+    struct symbol *now = find(block->all, name);
     void *address = now ? address_of(now) : NULL;
     if (address)
         return address;
-    declared->all->missing(declared->all->data, declared->name);
+    block->all->missing(block->all->data, name);
     return ompjit__stub_nothing();
+}
+
+static struct block *block_with_room(symbols *s)
+{
+    struct block *block = s->blocks;
+    if (block && block->n < STUBS)
+        return block;
+    block = calloc(1, sizeof *block);
+    if (!block)
+        return NULL;
+    block->stubs = ompjit__stubs_new(STUBS, find_late, block);
+    if (!block->stubs) {
+        free(block);
+        return NULL;
+    }
+    block->all = s;
+    block->next = s->blocks;
+    s->blocks = block;
+    return block;
+}
+
+/* NULL: there can be none. */
+static void *stub_of(symbols *s, struct symbol *symbol)
+{
+    if (!symbol->block) {
+        struct block *block = block_with_room(s);
+        if (!block)
+            return NULL;
+        symbol->block = block;
+        symbol->stub = block->n++;
+        block->of[symbol->stub] = symbol;
+    }
+    return ompjit__stub(symbol->block->stubs, symbol->stub);
 }
 
 /* Has the process such a function, so that the declaration is of that? */
@@ -177,9 +230,9 @@ void *symbols_find(symbols *s, const char *name)
     void *address = found ? address_of(found) : NULL;
     if (address || !found || !found->function)
         return address;
-    if (!found->stub && (found->late || !is_elsewhere(name)))
-        found->stub = ompjit__stubs_new(1, find_late, found);
-    return found->stub ? ompjit__stub(found->stub, 0) : NULL;
+    return found->block || found->late || !is_elsewhere(name)
+               ? stub_of(s, found)
+               : NULL;
 }
 
 /* Values of inputs (input_N_is) have names of their own, or none. */
