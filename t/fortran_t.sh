@@ -235,6 +235,16 @@ expect='  29.0  14.0   1.0  35.0   8.0  15.0
 prints_everywhere "components of components, and classes" derived.f90
 expect=' T T T T T T T T T T'
 prints_everywhere "random numbers and clocks" random.f90
+expect='  80
+ 128
+ 116
+  101  102  103    0  105  101
+  105
+  101  102    0  105  101  105
+  2818
+  5610  5610'
+prints_everywhere "sections that are not contiguous" sections.f90
+prints "  copied" -q --device=host --host-memory=separate "$from/sections.f90"
 expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345

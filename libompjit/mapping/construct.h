@@ -26,6 +26,8 @@ typedef struct ompjit__item {
     int32_t index;           /* in the caller's arrays                      */
     bool component;          /* a mapper's component; `index` is the entry  */
     bool combined;           /* the next item is a member of this           */
+    const char *first;       /* of a Fortran section whose elements are     */
+    uint64_t elements;       /* apart, as in its entry. fortran_section.c   */
 
     /* map.c: begin finds or makes the entries and counts them, end finds them
      * again and subtracts counts. early_copy_back.c finds `entry` for a
@@ -162,6 +164,14 @@ void ompjit__components_add(ompjit__components *c, ompjit__component one);
 
 /* Reads c->maps; calls the mappers. Free also on failure. */
 ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err);
+/* Extends items of Fortran's sections that are not contiguous, of whose data flang
+ * tells the elements' bytes only. fortran_section.c */
+void ompjit__sections_span(ompjit__construct *c);
+/* Has the entry remember what flang tells of the item's section. */
+void ompjit__section_note(const ompjit__item *it, ompjit__mapped *entry);
+/* Extends an item of `target update`, of which flang tells no more, if it is a
+ * section that an entry remembers. Under the lock. */
+void ompjit__section_find(ompjit__present *table, ompjit__item *it);
 void ompjit__items_free(ompjit__construct *c);
 
 /* The size and begin of the part of the item that the entry holds: an implicit

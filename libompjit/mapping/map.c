@@ -164,6 +164,8 @@ static ompjit_status acquire(ompjit__construct *c, const ompjit__item *it,
             return st;
         if (host == it->begin && it->base < it->begin)
             entry->base = (uintptr_t)it->base;
+        if (host == it->begin)
+            ompjit__section_note(it, entry);
         wanted = true;
     } else {
         entry->shared |= !ompjit__is_new(c, entry);

@@ -116,7 +116,11 @@ ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err)
                 ompjit__map_parent((uint64_t)maps->types[i + 1]) == i,
         };
     }
-    return st ? st : check_sizes(c, err);
+    if (!st)
+        st = check_sizes(c, err);
+    if (!st)
+        ompjit__sections_span(c);
+    return st;
 }
 
 void ompjit__items_free(ompjit__construct *c)

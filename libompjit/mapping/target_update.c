@@ -32,6 +32,14 @@ static ompjit_status update_piece(ompjit__construct *c, ompjit__item *it,
     return st;
 }
 
+/* A contiguous section, or Fortran's. */
+static ompjit_status update_range(ompjit__construct *c, ompjit__item *it,
+                                  ompjit_error *err)
+{
+    ompjit__section_find(c->table, it);
+    return update_piece(c, it, err);
+}
+
 /* Updates each piece of the n outer dimensions. `piece` is moved meanwhile, and
  * is at its place again afterwards. */
 static ompjit_status update_strided(ompjit__construct *c, ompjit__item *piece,
@@ -80,7 +88,7 @@ ompjit_status ompjit__map_update(ompjit_device *dev, const ompjit__maps *maps,
                 continue;
             st = it->type & OMPJIT__MAP_NON_CONTIG
                      ? update_section(&c, it, err)
-                     : update_piece(&c, it, err);
+                     : update_range(&c, it, err);
         }
         st = ompjit__transfer_send(&c, st, err);
         ompjit__present_unlock(c.table);
