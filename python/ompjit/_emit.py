@@ -228,6 +228,11 @@ class Emitter:
             digits = text.rstrip("ul")
             suffix = text[len(digits) :]
             return self.integer(int(digits, 16), suffix, n)
+        if text[-1] in "ji":
+            try:
+                return C(f"__builtin_complex(0.0, {float(text[:-1])})", "c")
+            except ValueError:
+                fail(self.text, n.place, f"{text[:-1]!r} cannot be imaginary")
         digits = text
         suffix = ""
         for end in ("f16", "ul", "lu", "f", "l", "u"):

@@ -550,7 +550,7 @@ def elementwise(text: str, preamble: str = "") -> Elementwise:
     of <math.h> work on all floating-point and complex types, beside min, max,
     abs, sign, clip, where, isnan, isinf, isfinite, real, imag, conj, angle.
     `float t = ...;` and `auto t = ...;` declare variables; if, for and while
-    are C's; x ** y is a power; integers are divided as C does.
+    are C's; x ** y is a power; 2j is imaginary; integers are divided as C does.
 
     Args:
         text: as above.

@@ -86,6 +86,7 @@ _OPERATORS = (
 )  # fmt: skip
 _HEX = frozenset("0123456789abcdefABCDEF")
 _SUFFIX = frozenset("fFlLuU")
+_IMAGINARY = frozenset("jJi")  # Python's, and GNU C's
 
 # Binary operators by how strongly they bind.
 _BINDING = {
@@ -202,6 +203,8 @@ def _number(text: str, place: int) -> int:
     while text[end : end + 1] in _SUFFIX:
         half = text[end : end + 3] in ("f16", "F16")
         end += 3 if half else 1
+    if text[end : end + 1] in _IMAGINARY:
+        end += 1
     return end
 
 

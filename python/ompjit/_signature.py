@@ -225,7 +225,8 @@ def _host_array(
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {error}") from None
     if found is None:
-        way = "; pass numpy.array() of it" * hasattr(value, "__array__")
+        known = isinstance(value, (list, tuple)) or hasattr(value, "__array__")
+        way = "; pass numpy.array() of it" * known
         raise ArgumentError(
             f"{name} is a {_class(value)}; it is an array of {element.text}, "
             f"or None{way}"

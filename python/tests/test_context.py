@@ -32,7 +32,34 @@ def compiled(context, source=SOURCE):
     return made
 
 
+PTXI = os.environ.get("PTXI", "")
+EMULATED = os.path.exists(os.path.join(PTXI, "libcuda.so.1"))
+
+
 class Contexts(unittest.TestCase):
+    @unittest.skipUnless(EMULATED, "no emulated GPU (PTXI)")
+    def test_gpus_are_looked_for_when_they_are_needed(self):
+        """The dynamic linker tells what it looks for: CUDA's driver neither at
+        import nor for compiles and host functions."""
+        program = (
+            "import sys, ompjit\n"
+            "m = ompjit.compile('int f(int a) { return a + 1; }')\n"
+            "assert m.f(1) == 2\n"
+            "print('devices', file=sys.stderr, flush=True)\n"
+            "ompjit.context().devices\n"
+        )
+        environment = {k: v for k, v in os.environ.items() if k != "OMPJIT_DEVICE"}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**environment, "LD_DEBUG": "libs", "LD_LIBRARY_PATH": PTXI},
+        )
+        before, after = done.stderr.split("devices\n", 1)
+        self.assertEqual(done.returncode, 0, after)
+        self.assertNotIn("libcuda", before)
+        self.assertIn("libcuda", after)
+
     def test_the_default_one_is_made_once(self):
         self.assertIs(ompjit.context(), ompjit.context())
         found = []

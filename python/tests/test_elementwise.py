@@ -408,9 +408,12 @@ class AsNumpy(unittest.TestCase):
             want = v * v / (1 + v) - 2j
             self.check(run("z*z / (1 + z) - b", v, 2j), want, rtol=1e-6)
             self.check(run("z * I", v), v * 1j)
+            self.check(run("z * 2.5j + 1i", v), v * 2.5j + 1j)
         self.check(run("z ** 2", z), z**2)
+        k = np.arange(4.0)
+        self.check(run("exp(-1j*k*t)", k, 0.5), np.exp(-1j * k * 0.5))
         self.check(run("z == conj(z)", z), z == z.conj())
-        for wrong in ("z > 1", "floor(z)", "min(z, z)", "z % 2", "(float)z"):
+        for wrong in ("z * 1fj", "z > 1", "floor(z)", "min(z, z)", "z % 2", "(float)z"):
             with self.assertRaises(ompjit.CompileError, msg=wrong):
                 run(wrong, z)
         with self.assertRaises(ompjit.CompileError):
