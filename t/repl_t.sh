@@ -314,6 +314,33 @@ a++;
 #pragma omp target map(from: r)
 r = a;
 r' '(int) 6' --device host
+# lacks_function NAME COMMAND...: a region that cannot be built for a function that
+# is not there keeps no other from running, and is built when the function is
+# there, which uses a variable that the region does not.
+lacks_function() {
+    name=$1
+    shift
+    cat >requests <<'END'
+{"op":"execute","code":"#pragma omp begin declare target\nint data[4] = {1, 2, 3, 4};\nint later(int);\n#pragma omp end declare target"}
+{"op":"execute","code":"int run(void) { int s = 0;\n#pragma omp target map(tofrom: s)\nfor (int i = 0; i < 4; i++) s += later(data[i]);\nreturn s; }\nrun()"}
+{"op":"execute","code":"int run(void) { int s = 0;\n#pragma omp target map(tofrom: s)\nfor (int i = 0; i < 4; i++) s += later(data[i]);\nreturn s; }"}
+{"op":"execute","code":"run()"}
+{"op":"execute","code":"int other = 0;\n#pragma omp target map(other)\nother = data[1];\nother"}
+{"op":"execute","code":"int plain(void) { int s = 0;\n#pragma omp target map(tofrom: s)\nfor (int i = 0; i < 4; i++) s += later(i);\nreturn s; }"}
+{"op":"execute","code":"plain()"}
+{"op":"execute","code":"int later(int x) { return data[x % 4] * 10; } later()"}
+{"op":"execute","code":"int later(int x) { return data[x % 4] * 10; }"}
+{"op":"execute","code":"run() * 1000 + plain()"}
+{"op":"execute","code":"data[0] = 5;\n#pragma omp target update to(data)\nrun() * 1000 + plain()"}
+END
+    "$@" <requests >shown
+    is "$(sed -n 's/.*"status":"\([^"]*\)".*/\1/p' shown | paste -sd' ' -)" \
+        "ok error ok error ok ok error error ok ok ok" "$name"
+    is "$(sed -n 's/.*"value":"\([^"]*\)".*/\1/p' shown | paste -sd' ' -)" \
+        "2 100100 140140" "  and its value"
+}
+lacks_function "a region that lacks a function" "$ompjit" repl --json \
+    --device host --host-memory separate
 # Device code is made again when a later input defines what it lacks.
 lacking='int set(int *x);
 int g(void)

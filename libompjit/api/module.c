@@ -481,26 +481,105 @@ bool ompjit__module_is_built(ompjit_module *mod)
     return built;
 }
 
-/* The host half knows kernels and variables by their order and their names. */
+/* The host half knows kernels by their order and their names. */
 static bool are_alike(const ompjit__unit *a, const ompjit__unit *b)
 {
-    bool alike = a->nkernels == b->nkernels && a->nglobals == b->nglobals;
+    bool alike = a->nkernels == b->nkernels;
     for (unsigned i = 0; alike && i < a->nkernels; i++)
         alike = !strcmp(a->kernels[i].symbol, b->kernels[i].symbol);
-    for (unsigned i = 0; alike && i < a->nglobals; i++)
-        alike = !strcmp(a->globals[i].symbol, b->globals[i].symbol);
     return alike;
+}
+
+static bool has_global(const ompjit__unit *u, const char *symbol)
+{
+    unsigned i = 0;
+    while (i < u->nglobals && strcmp(u->globals[i].symbol, symbol))
+        i++;
+    return i < u->nglobals;
+}
+
+/* The host's counterpart of a pointer to another module's variable, which the
+ * module's own host half does not have. */
+struct ompjit__cell {
+    struct ompjit__cell *next;
+    void *variable;
+    const ompjit__global_desc *global; /* NULL: it is registered */
+};
+
+static void cells_free(struct ompjit__cell *cell)
+{
+    while (cell) {
+        struct ompjit__cell *next = cell->next;
+        free(cell);
+        cell = next;
+    }
+}
+
+/* Such a pointer is named after its variable (frontend/repl/device_variable.cc).
+ */
+static struct ompjit__cell *new_cell(const ompjit_module *mod,
+                                     const ompjit__global_desc *g)
+{
+    static const char suffix[] = "_decl_tgt_ref_ptr";
+    const size_t n = strlen(g->symbol), end = sizeof suffix - 1;
+    if (!(g->flags & OMPJIT__ENTRY_LINK) || n <= end ||
+        strcmp(g->symbol + n - end, suffix))
+        return NULL;
+    char *name = ompjit__format("%.*s", (int)(n - end), g->symbol);
+    void *variable =
+        name ? mod->linkage->find(mod->linkage->data, name) : NULL;
+    free(name);
+    struct ompjit__cell *cell = variable ? calloc(1, sizeof *cell) : NULL;
+    if (cell)
+        *cell = (struct ompjit__cell){NULL, variable, g};
+    return cell;
+}
+
+/* Cells of the globals that only the other code has. False: it has others. */
+static bool find_more(const ompjit_module *mod, const ompjit__unit *other,
+                      struct ompjit__cell **cells)
+{
+    for (unsigned i = 0; i < other->nglobals; i++) {
+        if (has_global(&mod->unit, other->globals[i].symbol))
+            continue;
+        struct ompjit__cell *cell = new_cell(mod, &other->globals[i]);
+        if (!cell)
+            return false;
+        cell->next = *cells;
+        *cells = cell;
+    }
+    return true;
+}
+
+static void register_cells(ompjit_module *mod, struct ompjit__cell *cells)
+{
+    while (cells) {
+        struct ompjit__cell *cell = cells;
+        const ompjit__global_desc *g = cell->global;
+        cells = cell->next;
+        cell->next = mod->cells;
+        mod->cells = cell;
+        cell->global = NULL;
+        ompjit__tgt_add_global(mod->ctx, &cell->variable, g->size, g->flags,
+                               mod, g->symbol, NULL);
+    }
 }
 
 bool ompjit__module_exchange(ompjit_module *mod, ompjit_module *other)
 {
     const ompjit__unit own = mod->unit;
-    if (ompjit__module_is_built(mod) || !are_alike(&own, &other->unit))
+    struct ompjit__cell *cells = NULL;
+    if (ompjit__module_is_built(mod) || !are_alike(&own, &other->unit) ||
+        !find_more(mod, &other->unit, &cells)) {
+        cells_free(cells);
         return false;
+    }
     mod->unit = other->unit;
     other->unit = own;
     describe_kernels(mod);
     describe_kernels(other);
+    ompjit__tgt_exchanged(mod->ctx, mod);
+    register_cells(mod, cells);
     return true;
 }
 
@@ -519,6 +598,7 @@ void ompjit_module_destroy(ompjit_module *mod)
     if (mod->holds_faults)
         ompjit__fault_drop();
     ompjit__tgt_remove(mod->ctx, mod);
+    cells_free(mod->cells);
     ompjit__variants_free(mod);
     for (unsigned i = 0; i < mod->unit.nkernels; i++)
         free(atomic_load(&mod->kernels[i].sightings));

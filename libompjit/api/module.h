@@ -41,7 +41,8 @@ ompjit_status ompjit__module_link(ompjit_module *mod,
                                   ompjit_error *err);
 
 /* Gives a linked module of which no kernel could be built yet the device code
- * of another one, of the same host half. The other gets its own, which may have
+ * of another one, of the same host half; it may use more variables of other
+ * modules. The other gets its own, which may have
  * been referred to: it has to live as long. False: both are as they were. No
  * launch is under way. */
 bool ompjit__module_exchange(ompjit_module *mod, ompjit_module *other);

@@ -58,6 +58,7 @@ struct ompjit_module {
     struct ompjit__pointer *pointers; /* to functions; under lock   */
     bool holds_faults;             /* for its functions; under lock */
     const ompjit__linkage *linkage;  /* NULL: it stands alone      */
+    struct ompjit__cell *cells;      /* api/module.c               */
 };
 
 /* The unit's description of a kernel, which does not change. */

@@ -95,6 +95,10 @@ ompjit_status ompjit__tgt_add_global(ompjit_context *ctx, void *host,
 /* Forgets all entries of a module, and unmaps its globals. Before the module
  * is unloaded from its devices. */
 void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod);
+/* The module has other device code, with the same kernels: its globals are entered
+ * where the code before could not be built, and forgotten where this one has not
+ * got them. */
+void ompjit__tgt_exchanged(ompjit_context *ctx, ompjit_module *mod);
 
 /* Data that a guarded call has mapped: notes it; forgets it, when it is unmapped;
  * and forgets all at the end of the call, after unmapping it where the call was

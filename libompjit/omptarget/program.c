@@ -14,6 +14,7 @@
 #include "device/check/check.h"
 #include "device/engine/guard.h"
 #include "device/engine/libomp.h"
+#include "launch/module.h"
 #include "omptarget/info.h"
 #include "omptarget/library.h"
 
@@ -244,6 +245,15 @@ static ompjit_status enter_others(ompjit_device *dev, ompjit__global *g,
     return st;
 }
 
+/* Is it a pointer that code of a session's module uses, which cannot be built yet
+ * since it lacks functions? That is told when one of its kernels is launched.
+ * CUDA's assembler links. */
+static bool is_lacking(const ompjit__global *g, ompjit_status status)
+{
+    return (status == OMPJIT_ERR_LINK || status == OMPJIT_ERR_ASSEMBLE) &&
+           g->mod->linkage && g->flags & OMPJIT__ENTRY_LINK;
+}
+
 /* Makes one present, under the lock. */
 static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
                                   size_t index, ompjit_error *err)
@@ -259,6 +269,9 @@ static ompjit_status enter_global(struct ompjit__tgt *tgt, ompjit_device *dev,
         return enter_others(dev, g, err);
     ompjit_status st = ompjit__module_symbol(g->mod, dev, g->symbol, &device,
                                              &size, err);
+    g->waits = is_lacking(g, st);
+    if (g->waits)
+        return OMPJIT_OK;
     if (!st && size < g->size)
         st = ompjit__fail(err, OMPJIT_ERR_MAPPING, OMPJIT_STAGE_MAP,
                           "variable %s has %zu bytes on device %u and %zu on "
@@ -343,6 +356,36 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
         }
     if (calls)
         leave_calls(ctx);
+    pthread_mutex_unlock(&tgt->lock);
+}
+
+static bool has_global(const ompjit__unit *u, const char *symbol)
+{
+    unsigned i = 0;
+    while (i < u->nglobals && strcmp(u->globals[i].symbol, symbol))
+        i++;
+    return i < u->nglobals;
+}
+
+/* An entry that waited gets a new place, behind those that were entered. */
+void ompjit__tgt_exchanged(ompjit_context *ctx, ompjit_module *mod)
+{
+    struct ompjit__tgt *tgt = ctx->tgt;
+    pthread_mutex_lock(&tgt->lock);
+    const size_t n = atomic_load(&tgt->nglobals);
+    for (size_t i = 0; i < n; i++) {
+        const ompjit__global one = tgt->globals[i];
+        if (one.mod != mod)
+            continue;
+        const bool has = has_global(&mod->unit, one.symbol);
+        ompjit__global again = one;
+        again.waits = false;
+        again.symbol = has && one.waits ? ompjit__strdup(one.symbol) : NULL;
+        if (again.symbol && !add_global(tgt, again))
+            free(again.symbol);
+        if (!has || one.waits)
+            tgt->globals[i].mod = NULL;
+    }
     pthread_mutex_unlock(&tgt->lock);
 }
 

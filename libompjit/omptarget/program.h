@@ -47,6 +47,7 @@ typedef struct ompjit__global {
     ompjit_module *mod; /* NULL: forgotten                     */
     char *symbol;       /* of its counterpart on the device    */
     bool is_others;     /* another library's entry has entered it */
+    bool waits;         /* ompjit__tgt_exchanged enters it */
 } ompjit__global;
 
 /* The programs of one context. The lock is taken before that of a present

@@ -482,6 +482,8 @@ static void drop_unit(struct unit *u)
         engine_forget(u->e, u->optimized);
     u->optimized = NULL;
     if (u->linked)
+        ompjit__tgt_remove(u->e->ctx, u->mod);
+    if (u->linked)
         engine_forget(u->e, u->mod);
     else
         ompjit_module_destroy(u->mod);
