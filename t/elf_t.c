@@ -117,7 +117,7 @@ static void test_rows(void)
         }
         free(ir);
         ompjit__elf *elf = ompjit__elf_link(object.data, object.size, find,
-                                            NULL);
+                                            NULL, NULL);
         ompjit__buf_free(&object); /* not needed any more */
         int (*f)(int) = (int (*)(int))ompjit__elf_symbol(elf, "f");
         ok((f ? f(3) : -1) == rows[i].want, "%s%s", rows[i].what,
@@ -136,7 +136,7 @@ static void test_damage(void)
     unsigned linked = 0;
     for (size_t n = 0; n < object.size; n++) {
         char *cut = ompjit__memdup(object.data, n ? n : 1);
-        ompjit__elf *elf = ompjit__elf_link(cut, n, find, NULL);
+        ompjit__elf *elf = ompjit__elf_link(cut, n, find, NULL, NULL);
         linked += elf != NULL;
         ompjit__elf_free(elf);
         free(cut);
@@ -145,7 +145,7 @@ static void test_damage(void)
     for (size_t i = 0; i < object.size; i++) {
         object.data[i] ^= 0x91;
         ompjit__elf_free(ompjit__elf_link(object.data, object.size, find,
-                                          NULL));
+                                          NULL, NULL));
         object.data[i] ^= 0x91;
     }
     ok(1, "each byte turned: no crash");
@@ -210,7 +210,7 @@ static void test_abuse(void)
             continue;
         cases[i].damage(&object);
         ompjit__elf *elf =
-            ompjit__elf_link(object.data, object.size, find, NULL);
+            ompjit__elf_link(object.data, object.size, find, NULL, NULL);
         ok(!ompjit__elf_symbol(elf, "f"), "%s", cases[i].what);
         ompjit__elf_free(elf);
         ompjit__buf_free(&object);

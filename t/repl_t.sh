@@ -862,6 +862,15 @@ if grep -q '^Private_Dirty:' /proc/self/smaps_rollup 2>/dev/null; then
 else
     skip "memory" "the system does not say how much memory a process has"
 fi
+"$ompjit" repl --json --device host --lang c++ >shown <<'END'
+{"op":"execute","code":"#include <stdio.h>\n#include <string.h>\nchar line[500]; int compilers() { int n = 0; FILE *f = fopen(\"/proc/self/maps\", \"r\"); while (fgets(line, sizeof line, f)) n += strstr(line, \"ompjit-compiler\") ? 1 : 0; fclose(f); return n; }"}
+{"op":"execute","code":"extern int gone; namespace n { extern double lost[3]; }"}
+{"op":"execute","code":"gone + n::lost[0]"}
+{"op":"execute","code":"compilers()"}
+END
+like "$(cat shown)" '"In.3.:1: error: In.3.: undefined symbols: gone, n::lost\\nDef' \
+    "undefined variables are told"
+like "$(cat shown)" '"value":"0"' "  and LLVM is not loaded for that"
 prints "constants of a statement stay where an address of one may" \
     '#include <stdio.h>
 char *text, **all = &text; char *strchr(const char *, int);

@@ -63,6 +63,7 @@ struct link {
     const Elf64_Shdr *frames;
     ompjit__elf_find *find;
     void *data;
+    ompjit__buf *undefined; /* NULL: the first one ends it */
     ompjit__elf *out;
 };
 
@@ -313,6 +314,18 @@ static void *section_bound(const struct link *l, const char *name)
     return n == 1 ? found : NULL;
 }
 
+/* True: the others are looked for, too. */
+static bool note_undefined(const struct link *l, const char *name)
+{
+    if (!l->undefined)
+        return false;
+    char *readable = ompjit__demangle(name);
+    ompjit__buf_printf(l->undefined, "%s%s", l->undefined->size ? ", " : "",
+                       readable ? readable : name);
+    free(readable);
+    return true;
+}
+
 /* The address of a symbol; *out has the offset of a common one. False: it needs
  * ORC, or nobody defines it. A section that is not loaded (debug information)
  * begins at 0. */
@@ -335,7 +348,8 @@ static bool resolve(struct link *l, const Elf64_Sym *s, uint64_t *out)
         if (!address && *name)
             address = l->find(l->data, name);
         *out = (uint64_t)(uintptr_t)address;
-        return address || !*name || ELF64_ST_BIND(s->st_info) == STB_WEAK;
+        return address || !*name || ELF64_ST_BIND(s->st_info) == STB_WEAK ||
+               note_undefined(l, name);
     }
     if (s->st_shndx >= l->nsections)
         return false;
@@ -375,7 +389,7 @@ static bool resolve_all(struct link *l)
     for (size_t i = 0; i < l->nsymbols; i++)
         if (!resolve(l, &l->symbols[i], &l->addresses[i]))
             return false;
-    return keep_symbols(l);
+    return !(l->undefined && l->undefined->size) && keep_symbols(l);
 }
 
 /* ----------------------------------------------------------- relocations */
@@ -472,10 +486,11 @@ bool ompjit__elf_relocate(const ompjit__relocation *r)
 /* `good` short-circuits: no step runs after one that failed. `places` goes to
  * the result, or with it to ompjit__elf_free. */
 ompjit__elf *ompjit__elf_link(const void *object, size_t size,
-                              ompjit__elf_find *find, void *data)
+                              ompjit__elf_find *find, void *data,
+                              ompjit__buf *undefined)
 {
-    struct link l = {
-        .bytes = object, .size = size, .find = find, .data = data};
+    struct link l = {.bytes = object, .size = size, .find = find, .data = data,
+                     .undefined = undefined};
     if ((uintptr_t)object % 8 || !read_header(&l) || !read_sections(&l))
         return NULL;
     l.out = calloc(1, sizeof *l.out);

@@ -18,9 +18,12 @@ typedef void *ompjit__elf_find(void *data, const char *name);
 /* Asks `find` for each undefined name but weak ones that it does not know,
  * which become 0. NULL where the object is not for this linker, a name is not
  * known, or memory ran out: nothing says which, since ORC is asked next.
- * `object` is aligned to 8 bytes and not needed afterwards. */
+ * `object` is aligned to 8 bytes and not needed afterwards. `undefined` gets all
+ * names that are not known, where it was linked but for them; NULL: nobody asks.
+ */
 ompjit__elf *ompjit__elf_link(const void *object, size_t size,
-                              ompjit__elf_find *find, void *data);
+                              ompjit__elf_find *find, void *data,
+                              ompjit__buf *undefined);
 /* A global symbol that the object defines; NULL: it does not. The address lives
  * as long as `elf`. Any thread. NULL for `elf` is allowed here and in
  * ompjit__elf_name, and finds nothing. */

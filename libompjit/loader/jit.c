@@ -327,14 +327,30 @@ ompjit_status ompjit__jit_add_object(ompjit__jit *jit, const void *object,
                   : jit->door->orc_add(jit->orc, object, size, err);
 }
 
+/* Names that a session's inputs lack are told without ORC, which would stay. */
+static ompjit_status tell_undefined(ompjit__jit *jit, ompjit__buf *undefined,
+                                    ompjit_error *err)
+{
+    ompjit_status status =
+        ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
+                     "%s: undefined symbols: %s\n%s", jit->name,
+                     undefined->failed ? "?" : undefined->data, jit->advice);
+    ompjit__buf_free(undefined);
+    return status;
+}
+
 /* Under the lock. A failed try of the plain linker is no error: ORC either
  * links the object or says why it cannot. */
 static ompjit_status link_pending(ompjit__jit *jit, ompjit_error *err)
 {
+    ompjit__buf undefined = {0};
     if (!jit->pending.size)
         return OMPJIT_OK;
     jit->plain = ompjit__elf_link(jit->pending.data, jit->pending.size,
-                                  find_any, jit);
+                                  find_any, jit,
+                                  jit->advice ? &undefined : NULL);
+    if (undefined.size)
+        return tell_undefined(jit, &undefined, err);
     if (!jit->plain)
         return flush(jit, err);
     if (has_audience(jit))
