@@ -245,6 +245,18 @@ expect='  80
   5610  5610'
 prints_everywhere "sections that are not contiguous" sections.f90
 prints "  copied" -q --device=host --host-memory=separate "$from/sections.f90"
+expect='   -50   -47   -48   -49    99   100    98
+ -2047  4080     3840      945   55
+ T F T F
+   47   87    7    7   87
+   408.0   425.0   442.0   204.0   212.5   221.0
+   551.0   501.0   551.0   501.0   551.0   501.0
+   220.0   190.0   200.0   210.0   420.0   -20.0   400.0   -20.0
+    12.0    12.0    12.0    12.0
+    42.0    42.0    42.0    42.0'
+prints_everywhere "reductions of arrays" array_reductions.f90
+prints "  by teams of many threads" -q --device=host --threads=16 --teams=3 \
+    "$from/array_reductions.f90"
 expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345

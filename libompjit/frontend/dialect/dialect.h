@@ -66,6 +66,8 @@ bool ompjit__is_generic(LLVMModuleRef m, LLVMValueRef f);
  * shared_locals.c */
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
+/* Has flang's reductions of arrays add up. array_reduction.c */
+void ompjit__mend_array_reductions(LLVMModuleRef m);
 /* Corrects clang's copies of members of classes that are firstprivate. Before
  * ompjit__share_locals, which would refuse them. member_copies.c */
 void ompjit__mend_member_copies(LLVMModuleRef m);

@@ -401,6 +401,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
                                      ompjit_error *err)
 {
     ompjit__mend_flang(m);
+    ompjit__mend_array_reductions(m);
     ompjit__drop_libraries(m);
     ompjit_status status = check_device(m, name, OPENMP_DEVICE, err);
     if (status)
