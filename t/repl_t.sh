@@ -646,6 +646,14 @@ is "$(sed -n 's/.*"value":"\([^"]*\)".*/\1/p' shown | paste -sd' ' -)" "4 9 4" \
     "  whose input is no part of the session"
 like "$(cat shown)" '"status":"error","number":5,"text":"In.5.:1: error: it th' \
     "  and has failed"
+breaks "a command without its colon" 'int help = 1;
+help
+quit()' '^note: :help lists the commands, and :quit leaves$'
+succeeds "  which is a function" repl -e '#include <stdlib.h>' -e 'exit'
+like "$(cat stderr)" '^note: :help lists the commands, and :quit leaves$' \
+    "  is shown, and told"
+breaks "OpenMP's functions without their header" 'omp_get_num_devices()' \
+    '^note: include the header <omp.h>$'
 breaks "a fault while a value is shown" 'int (*far)[9] = (void *)64;
 *far' '^inputs.c:2: error: .*unmapped memory' --device host
 breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++

@@ -753,6 +753,7 @@ static void execute(struct unit *u, struct outcome *out)
 {
     ompjit_error err;
     if (!try(u, out)) {
+        hint(&u->in, out);
         unit_free(u);
         return;
     }
@@ -760,6 +761,7 @@ static void execute(struct unit *u, struct outcome *out)
     ompjit_status status = add_names(u)
                                ? run_unit(u, &err)
                                : ompjit__no_memory(&err, OMPJIT_STAGE_API);
+    hint(&u->in, out);
     if (status) {
         outcome_fail(out, &u->in, &err);
         drop_unit(u);

@@ -114,6 +114,8 @@ void outcome_tell(struct outcome *out, const char *text);
 /* The input has failed; `err` says how. */
 void outcome_fail(struct outcome *out, const struct input *in,
                   const ompjit_error *err);
+/* Tells what may have been meant, where the input was something else. hint.c */
+void hint(const struct input *in, struct outcome *out);
 /* Whether the text is a whole input, by clang. */
 enum completeness { COMPLETE, INCOMPLETE, INVALID };
 enum completeness engine_completeness(engine *e, const char *text,
