@@ -257,6 +257,15 @@ expect='   -50   -47   -48   -49    99   100    98
 prints_everywhere "reductions of arrays" array_reductions.f90
 prints "  by teams of many threads" -q --device=host --threads=16 --teams=3 \
     "$from/array_reductions.f90"
+expect=' 5 hEllO, dEvIcE
+ 3 5 6 #ne    #hree  #welve
+abcdefghijklm!opqrstuvwxyz0123
+hEllO, dEvIc?'
+prints_everywhere "characters of deferred length" deferred.f90
+prints "  copied" -q --device=host --host-memory=separate "$from/deferred.f90"
+expect='  2160.0   205.0
+   1   4   9  16'
+prints_everywhere "a main program in the device half" left_host.f90
 expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345

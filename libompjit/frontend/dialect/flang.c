@@ -35,7 +35,7 @@
 #include "frontend/dialect/dialect.h"
 
 /* By the text of llvm.ident, "flang version 22.1.8". */
-static bool is_flang(LLVMModuleRef m)
+bool ompjit__is_flang(LLVMModuleRef m)
 {
     static const char ident[] = "llvm.ident", word[] = "flang";
     LLVMValueRef node;
@@ -113,7 +113,7 @@ static void make_generic(LLVMValueRef env)
 
 void ompjit__mend_flang_modes(LLVMModuleRef m)
 {
-    if (!is_flang(m))
+    if (!ompjit__is_flang(m))
         return;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
          f = LLVMGetNextFunction(f)) {
@@ -240,7 +240,7 @@ static void mend_lines(LLVMModuleRef m)
 
 void ompjit__mend_flang(LLVMModuleRef m)
 {
-    if (!is_flang(m))
+    if (!ompjit__is_flang(m))
         return;
     drop_kernels(m);
     wrap_tasks(m);

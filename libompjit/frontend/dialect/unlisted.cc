@@ -8,7 +8,9 @@
 // copy to memory that device code does not read. They get one here, and device
 // code's variable a name that no other file has.
 #include <llvm-c/Core.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/StringSet.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
@@ -16,7 +18,9 @@
 #include "frontend/dialect/counterpart.h"
 #include "frontend/dialect/own_names.h"
 
-extern "C" { // frontend/dialect/dialect.h is C
+extern "C" { // frontend/dialect/dialect.h and describe.h are C
+bool ompjit__is_flang(LLVMModuleRef m);
+bool ompjit__is_kernel(LLVMValueRef f);
 bool ompjit__is_shared_variable(LLVMValueRef g);
 void ompjit__variable_entry(LLVMModuleRef host, LLVMValueRef variable,
                             const char *name, uint64_t size);
@@ -77,18 +81,50 @@ static bool is_unseen(const llvm::GlobalVariable &g,
             g.getName().starts_with("_ZZ"));
 }
 
+// What kernels refer to, directly or through other functions and variables.
+static llvm::SmallPtrSet<const llvm::Value *, 32>
+used_by_kernels(const llvm::Module &device)
+{
+    llvm::SmallPtrSet<const llvm::Value *, 32> used;
+    llvm::SmallVector<const llvm::Value *, 32> left;
+    auto use = [&](const llvm::Value *v) {
+        if (llvm::isa<llvm::Constant>(v) && used.insert(v).second)
+            left.push_back(v);
+    };
+    for (const llvm::Function &f : device)
+        if (ompjit__is_kernel(llvm::wrap(&f)))
+            use(&f);
+    while (!left.empty()) {
+        const llvm::Value *v = left.pop_back_val();
+        for (const llvm::Value *operand : llvm::cast<llvm::User>(v)->operands())
+            use(operand);
+        if (auto *f = llvm::dyn_cast<llvm::Function>(v))
+            for (const llvm::Instruction &i : llvm::instructions(f))
+                for (const llvm::Value *operand : i.operands())
+                    use(operand);
+    }
+    return used;
+}
+
 bool ompjit__list_variables(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
 {
     llvm::Module &device = *llvm::unwrap(device_ref);
     llvm::Module &host = *llvm::unwrap(host_ref);
     const llvm::StringSet<> known = entry_names(host);
+    // flang leaves procedures of the host in its device half whose internal ones
+    // are for devices. Their variables are the host's.
+    const bool leaves_host = ompjit__is_flang(device_ref);
+    const auto used = leaves_host
+                          ? used_by_kernels(device)
+                          : llvm::SmallPtrSet<const llvm::Value *, 32>();
     bool changed = false;
     for (llvm::GlobalVariable &g : device.globals()) {
         llvm::GlobalVariable *own =
             ompjit__is_shared_variable(llvm::wrap(&g))
                 ? ompjit__counterpart(g, host)
                 : nullptr;
-        if (own && is_unseen(g, *own) && !known.contains(g.getName()) &&
+        if (own && (!leaves_host || used.contains(&g)) &&
+            is_unseen(g, *own) && !known.contains(g.getName()) &&
             (own->hasHiddenVisibility() || is_address_taken(*own))) {
             list(g, *own, host);
             changed = true;
