@@ -536,7 +536,7 @@ struct plain { int x; double y; };
 std::vector<plain>(2)
 auto f = [](int n) { return n + 1; };
 f(1)' '(std::vector<int>) {1, 2, 3}
-(size_type) 3
+(size_t) 3
 (std::string) "a\tb"
 (std::vector<std::vector<std::string>>) {{"a", "b"}, {}}
 (std::vector<double>) 
@@ -964,11 +964,19 @@ printf '%s\n' '#include <vector>' 'std::vector<int> v{1, 2, 3};' 'v.size()' \
     'int sum = 0;' '#pragma omp target parallel for reduction(+: sum)' \
     'for (int i = 0; i < 10; i++) sum += twice(i);' 'sum' >inputs.cc
 succeeds "C++" repl --device host inputs.cc
-is "$out" "(size_type) 3
+is "$out" "(size_t) 3
 (double) 5.0
 (int) 7
 (int) 15
 (int) 90" "  prints that"
+printf '%s\n' '#include <vector>' 'const std::vector<int> v(2, 5);' 'v[0]' \
+    'struct S { int *p; S() : p(new int(4)) {} ~S() { *p = 0; } };' \
+    'static const S s; const int n = 3;' '*s.p * n' '*s.p' 'v.size()' >inputs.cc
+succeeds "objects that are const" repl inputs.cc
+is "$out" "(int) 5
+(int) 12
+(int) 4
+(size_t) 2" "  are made once, and their types are not named after members"
 printf '%s\n' 'template <typename T> T later(T x);' \
     'int f() { return later(3); }' \
     'template <typename T> struct box { T f(); };' 'box<int> b;' \

@@ -86,6 +86,9 @@ void Generator::share()
             return;
         value->setLinkage(llvm::GlobalValue::ExternalLinkage);
         shared.insert(value);
+        // clang defines objects of C++ that are const in each module.
+        if (llvm::isa<llvm::GlobalVariable>(value))
+            session.symbols_for_all.push_back({value->getName().str(), false});
     });
     llvm::removeFromUsedLists(*generator->GetModule(),
                               [&](llvm::Constant *each) {

@@ -173,6 +173,19 @@ void ompjit_repl::reply_again(const std::vector<Range> &blanks,
     }
 }
 
+/* A type that is named after a member of a class, as value_type of a vector, says
+ * nothing: what it stands for. */
+static clang::QualType without_members(clang::ASTContext &c,
+                                       clang::QualType type)
+{
+    for (;;) {
+        auto *alias = llvm::dyn_cast<clang::TypedefType>(type.getTypePtr());
+        if (!alias || !alias->getDecl()->getDeclContext()->isRecord())
+            return type;
+        type = c.getQualifiedType(alias->desugar(), type.getLocalQualifiers());
+    }
+}
+
 void ompjit_repl::reply_good(Session &session, const Result &result,
                              ompjit__buf *out)
 {
@@ -208,7 +221,8 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
         return;
     clang::ASTContext &c = session.context();
     string(value.symbol, out);
-    string(value.type.getAsString(c.getPrintingPolicy()), out);
+    string(without_members(c, value.type).getAsString(c.getPrintingPolicy()),
+           out);
     ompjit__pack_number(
         out, value.type->isIncompleteType() || value.type->isFunctionType()
                  ? 0
