@@ -486,6 +486,15 @@ void ompjit_python_launches(void *function, const int *inside, object *array,
     l->array = array;
 }
 
+/* Adds a `with` to *count, or takes it away. *cell: whether it is in there. */
+void ompjit_python_inside(int *count, int *cell, int there);
+void ompjit_python_inside(int *count, int *cell, int there)
+{
+    if (*cell != there)
+        __atomic_fetch_add(count, there - *cell, __ATOMIC_SEQ_CST);
+    *cell = there;
+}
+
 /* Gives an expression its table, which must live as long. */
 void ompjit_python_bind_table(object *self, const table *how);
 void ompjit_python_bind_table(object *self, const table *how)

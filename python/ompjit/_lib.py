@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock, _local as thread_local, allocate_lock
+from _thread import _local as thread_local, allocate_lock
 from ctypes import (
     ArgumentError as ctypes_error,
     CDLL,
@@ -385,21 +385,9 @@ class Library:
 
 
 _library: Library | None = None
-# How many `with` of a queue, a device or a context are under way, in all threads,
-# and their numbers.
+# How many `with` of a queue, a device or a context are under way, in all threads:
+# with any, C makes no calls.
 _inside = c_int()
-_stretches: set[int] = set()
-_counting = RLock()  # a finalizer may end one meanwhile
-
-
-def inside(number: int, there: bool) -> None:
-    """Such a `with` begins or ends. May be said twice."""
-    with _counting:
-        (_stretches.add if there else _stretches.discard)(number)
-        while _inside.value != len(_stretches):
-            _inside.value = len(_stretches)
-
-
 _loading = allocate_lock()
 
 

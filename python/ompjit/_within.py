@@ -10,9 +10,10 @@ dropped.
 from __future__ import annotations
 
 from _thread import _local as local
+from ctypes import byref, c_int
 
 from . import TYPE_CHECKING
-from ._lib import inside
+from ._lib import _inside
 
 if TYPE_CHECKING:
     from functools import partial
@@ -25,12 +26,21 @@ else:
 _half = local()  # what the thread's `with` has asked for only one of
 
 
-def _undo(number: int, settings: list[tuple[Any, Any, Any]]) -> None:
+def _count(cell: c_int, there: bool) -> None:
+    """A `with`, whose cell that is, begins or ends. By C, in one step: a lock
+    could be left taken. Without the native library nobody counts them."""
+    from ._native import Library
+
+    if Library is not None:
+        Library.ompjit_python_inside(byref(_inside), byref(cell), there)
+
+
+def _undo(cell: c_int, settings: list[tuple[Any, Any, Any]]) -> None:
     """May be done twice."""
     for variable, value, before in reversed(settings):
         if variable.get() is value:
             variable.set(before)
-    inside(number, False)
+    _count(cell, False)
 
 
 class _Stretch:
@@ -45,8 +55,9 @@ class _Stretch:
     def enter(self) -> Within:
         values = self._of._settings()
         settings = [(one, values[one], one.get()) for one in values]
-        self.__del__ = partial(_undo, id(self), settings)
-        inside(id(self), True)
+        cell = c_int()
+        self.__del__ = partial(_undo, cell, settings)
+        _count(cell, True)
         for variable, value, _ in settings:
             variable.set(value)
         return self._of
