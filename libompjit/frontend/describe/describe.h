@@ -100,5 +100,8 @@ bool ompjit__format_only_reads(LLVMValueRef format);
 /* The field of a __tgt_kernel_arguments that a store writes, by byte offset;
  * -1 if the store is not into `args`. */
 int64_t ompjit__store_offset(LLVMValueRef store, LLVMValueRef args);
+/* The only value that is stored right at an address; NULL: none, or several.
+ * param_types.c */
+LLVMValueRef ompjit__only_stored(LLVMValueRef address);
 
 #endif

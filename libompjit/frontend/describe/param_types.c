@@ -40,8 +40,7 @@ static uint64_t bytes_of(LLVMTypeRef type)
     }
 }
 
-/* The only value that is stored right at an address; NULL: none, or several. */
-static LLVMValueRef stored_at(LLVMValueRef address)
+LLVMValueRef ompjit__only_stored(LLVMValueRef address)
 {
     LLVMValueRef found = NULL;
     LLVMUseRef use = LLVMGetFirstUse(address);
@@ -134,7 +133,7 @@ static LLVMValueRef narrow(LLVMValueRef v)
 {
     if (LLVMIsALoadInst(v) && LLVMIsAAllocaInst(LLVMGetOperand(v, 0)) &&
         kind_of(LLVMTypeOf(v)) == OMPJIT__PARAM_INTEGER) {
-        LLVMValueRef wide = stored_at(LLVMGetOperand(v, 0));
+        LLVMValueRef wide = ompjit__only_stored(LLVMGetOperand(v, 0));
         v = wide ? wide : v;
     }
     while (LLVMIsAZExtInst(v) || LLVMIsASExtInst(v) || LLVMIsATruncInst(v) ||
@@ -184,7 +183,7 @@ static long place_of(LLVMValueRef passed)
         v = LLVMGetOperand(v, 0);
     long argument = argument_number(v);
     if (argument < 0 && LLVMIsAAllocaInst(v)) {
-        argument = argument_number(stored_at(v));
+        argument = argument_number(ompjit__only_stored(v));
         long at = FIRST_LOCAL;
         LLVMValueRef i = LLVMGetPreviousInstruction(v);
         for (; argument < 0 && i; i = LLVMGetPreviousInstruction(i))

@@ -19,6 +19,7 @@
 
 #include <llvm-c/Core.h>
 
+#include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
 
 static const struct {
@@ -50,27 +51,12 @@ static bool is_descriptor(LLVMTypeRef type)
            LLVMGetTypeKind(fields[FIELDS - 1]) == LLVMArrayTypeKind;
 }
 
-/* The value that the function stores in a local; NULL: none, or several. */
-static LLVMValueRef only_value(LLVMValueRef local)
-{
-    LLVMValueRef value = NULL;
-    for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        if (!LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != local)
-            continue;
-        if (value)
-            return NULL;
-        value = LLVMGetOperand(user, 0);
-    }
-    return value;
-}
-
 /* Is it a local's address, maybe by way of another local? */
 static bool points_to_descriptor(LLVMValueRef pointer)
 {
     if (LLVMIsALoadInst(pointer) &&
         LLVMIsAAllocaInst(LLVMGetOperand(pointer, 0)))
-        pointer = only_value(LLVMGetOperand(pointer, 0));
+        pointer = ompjit__only_stored(LLVMGetOperand(pointer, 0));
     return pointer && LLVMIsAAllocaInst(pointer) &&
            is_descriptor(LLVMGetAllocatedType(pointer));
 }

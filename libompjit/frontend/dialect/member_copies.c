@@ -15,30 +15,12 @@
  * Requires verified IR before any optimization. Other code is left as it is,
  * also that of a clang that is right.
  */
-#include <string.h>
-
 #include <llvm-c/Core.h>
 
+#include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
 
 enum { WORD = 8 }; /* bytes of a parameter, and of what clang asks for */
-
-/* What the function stores in a local, if that is one value; NULL: it is not. */
-static LLVMValueRef only_value(LLVMValueRef local)
-{
-    LLVMValueRef value = NULL;
-    if (!LLVMIsAAllocaInst(local))
-        return NULL;
-    for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
-        LLVMValueRef user = LLVMGetUser(u);
-        if (!LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != local)
-            continue;
-        if (value)
-            return NULL;
-        value = LLVMGetOperand(user, 0);
-    }
-    return value;
-}
 
 static bool is_word_type(LLVMTypeRef type)
 {
@@ -52,7 +34,8 @@ static bool is_word_type(LLVMTypeRef type)
  * parameter's address, clang has moved it to shared memory. */
 static bool holds_parameter(LLVMValueRef local)
 {
-    LLVMValueRef value = only_value(local);
+    LLVMValueRef value =
+        LLVMIsAAllocaInst(local) ? ompjit__only_stored(local) : NULL;
     return value && LLVMIsAArgument(value) && is_word_type(LLVMTypeOf(value));
 }
 
@@ -62,9 +45,11 @@ static bool stores_address(LLVMValueRef i, LLVMValueRef copy)
     LLVMValueRef from = LLVMIsAStoreInst(i) && LLVMGetOperand(i, 1) == copy
                             ? LLVMGetOperand(i, 0)
                             : NULL;
-    LLVMValueRef local = from && LLVMIsALoadInst(from)
-                             ? only_value(LLVMGetOperand(from, 0))
-                             : NULL;
+    LLVMValueRef local =
+        from && LLVMIsALoadInst(from) &&
+                LLVMIsAAllocaInst(LLVMGetOperand(from, 0))
+            ? ompjit__only_stored(LLVMGetOperand(from, 0))
+            : NULL;
     return local && holds_parameter(local);
 }
 
