@@ -132,6 +132,34 @@ bool leaves_address(const llvm::Instruction *variable,
 
 /* ----------------------------------------------------------- continuations */
 
+/* An argument that is not changed needs no variable: continuations have it, with
+ * what its attributes say of memory. */
+void forward_arguments(llvm::Function &f)
+{
+    for (llvm::Argument &argument : f.args()) {
+        auto *store = argument.hasOneUse() ? llvm::dyn_cast<llvm::StoreInst>(
+                                                 argument.user_back())
+                                           : nullptr;
+        auto *variable = store ? llvm::dyn_cast<llvm::AllocaInst>(
+                                     store->getPointerOperand())
+                               : nullptr;
+        if (!variable ||
+            !llvm::all_of(variable->users(), [&](const llvm::User *user) {
+                auto *load = llvm::dyn_cast<llvm::LoadInst>(user);
+                return user == store ||
+                       (load && !load->isVolatile() &&
+                        load->getType() == argument.getType());
+            }))
+            continue;
+        store->eraseFromParent();
+        for (llvm::User *load : llvm::make_early_inc_range(variable->users())) {
+            load->replaceAllUsesWith(&argument);
+            llvm::cast<llvm::Instruction>(load)->eraseFromParent();
+        }
+        variable->eraseFromParent();
+    }
+}
+
 /* Values that other blocks use become variables. */
 void keep_in_variables(llvm::Function &f)
 {
@@ -340,6 +368,7 @@ void ompjit_repl::continue_loops(Session &session, llvm::Module &module,
     for (llvm::Function *f : looping) {
         std::vector<Continuation> all;
         const unsigned size = f->getInstructionCount();
+        forward_arguments(*f);
         keep_in_variables(*f);
         for (llvm::BasicBlock *loop : loops_of(*f)) {
             const std::string name = prefix + std::to_string(n++);
