@@ -16,6 +16,7 @@
  * also that of a clang that is right.
  */
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 
 #include "frontend/describe/describe.h"
 #include "frontend/dialect/dialect.h"
