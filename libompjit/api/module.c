@@ -490,14 +490,6 @@ static bool are_alike(const ompjit__unit *a, const ompjit__unit *b)
     return alike;
 }
 
-static bool has_global(const ompjit__unit *u, const char *symbol)
-{
-    unsigned i = 0;
-    while (i < u->nglobals && strcmp(u->globals[i].symbol, symbol))
-        i++;
-    return i < u->nglobals;
-}
-
 /* The host's counterpart of a pointer to another module's variable, which the
  * module's own host half does not have. */
 struct ompjit__cell {
@@ -540,7 +532,7 @@ static bool find_more(const ompjit_module *mod, const ompjit__unit *other,
                       struct ompjit__cell **cells)
 {
     for (unsigned i = 0; i < other->nglobals; i++) {
-        if (has_global(&mod->unit, other->globals[i].symbol))
+        if (ompjit__unit_has_global(&mod->unit, other->globals[i].symbol))
             continue;
         struct ompjit__cell *cell = new_cell(mod, &other->globals[i]);
         if (!cell)

@@ -41,7 +41,7 @@ static void give_back(void)
     }
 }
 
-/* Who has the lock may need the list's, and gets it after a while. */
+/* The thread that has the lock may need the list's, and gets it after a while. */
 static void wait_for(ompjit__fork_lock *l)
 {
     const struct timespec pause = {.tv_nsec = PAUSE};
@@ -85,7 +85,7 @@ static void init(pthread_cond_t *cond)
 }
 
 /* A lock that was not given in time is free, too. */
-static void in_child(void)
+static void free_in_child(void)
 {
     all.depth++;
     for (ompjit__fork_lock *l = all.first; l; l = l->next) {
@@ -103,7 +103,7 @@ static void in_child(void)
 /* Once in the process: handlers of fork cannot be removed. */
 static void watch_forks(void)
 {
-    pthread_atfork(before_fork, after_fork, in_child);
+    pthread_atfork(before_fork, after_fork, free_in_child);
 }
 
 void ompjit__fork_lock_init(ompjit__fork_lock *place, pthread_mutex_t *lock)

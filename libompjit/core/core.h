@@ -137,6 +137,8 @@ enum ompjit__half_flag {
 
 /* Frees all that hangs from it, and leaves zeros. Nobody else uses it. */
 void ompjit__unit_free(ompjit__unit *unit);
+/* Is a variable of that name among the unit's globals? */
+bool ompjit__unit_has_global(const ompjit__unit *unit, const char *symbol);
 /* Fills the unit's digests; false when memory runs out. Once, when nothing of
  * it changes any more. */
 bool ompjit__unit_seal(ompjit__unit *unit);

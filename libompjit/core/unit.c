@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Destroys units.
+ * Destroys units, and finds their globals.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/cuda_source.h"
 #include "core/prebuilt.h"
@@ -16,6 +17,14 @@ static void kernel_free(ompjit__kernel_desc *k)
     free(k->params);
     free(k->symbol);
     free(k->name);
+}
+
+bool ompjit__unit_has_global(const ompjit__unit *unit, const char *symbol)
+{
+    unsigned i = 0;
+    while (i < unit->nglobals && strcmp(unit->globals[i].symbol, symbol))
+        i++;
+    return i < unit->nglobals;
 }
 
 void ompjit__unit_free(ompjit__unit *unit)

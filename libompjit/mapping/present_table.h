@@ -73,8 +73,8 @@ typedef struct ompjit__mapped {
     uintptr_t base;        /* value of the pointer it was mapped by, where
                               that is below begin; else begin            */
     char *device;          /* counterpart of begin                       */
-    /* Of a Fortran section whose elements are apart: the first one, and the
-     * bytes of all; else NULL and 0. fortran_section.c */
+    /* An entry of a Fortran section, whose elements are apart, has the first one
+     * here, and the bytes of all; others NULL and 0. fortran_section.c */
     const char *first;
     uint64_t elements;
     /* The device memory is one of these; all NULL: it is not ours to free. */

@@ -359,14 +359,6 @@ void ompjit__tgt_remove(ompjit_context *ctx, ompjit_module *mod)
     pthread_mutex_unlock(&tgt->lock);
 }
 
-static bool has_global(const ompjit__unit *u, const char *symbol)
-{
-    unsigned i = 0;
-    while (i < u->nglobals && strcmp(u->globals[i].symbol, symbol))
-        i++;
-    return i < u->nglobals;
-}
-
 /* An entry that waited gets a new place, behind those that were entered. */
 void ompjit__tgt_exchanged(ompjit_context *ctx, ompjit_module *mod)
 {
@@ -377,7 +369,7 @@ void ompjit__tgt_exchanged(ompjit_context *ctx, ompjit_module *mod)
         const ompjit__global one = tgt->globals[i];
         if (one.mod != mod)
             continue;
-        const bool has = has_global(&mod->unit, one.symbol);
+        const bool has = ompjit__unit_has_global(&mod->unit, one.symbol);
         ompjit__global again = one;
         again.waits = false;
         again.symbol = has && one.waits ? ompjit__strdup(one.symbol) : NULL;

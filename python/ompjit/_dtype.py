@@ -107,7 +107,7 @@ ALL = (
     complex128,
 )
 
-# What becomes of numpy's other types, by their letter.
+# The remedy for numpy's other types, by their letter.
 _HINTS = {
     "M": "dates: .view('int64') has their numbers",
     "m": "times: .view('int64') has their numbers",

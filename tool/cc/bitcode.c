@@ -136,12 +136,19 @@ static bool is_unseen(const struct symbol *s, const char *name)
            (s->name_size > n && !memcmp(name, functions_own, n));
 }
 
-static bool defines(const struct table *t, const char *name, size_t size)
+static bool is_own_function(const struct symbol *s)
+{
+    return (s->flags & (EXECUTABLE | GLOBAL)) == EXECUTABLE;
+}
+
+/* Has the module such a symbol of that name? */
+static bool has(const struct table *t, bool (*is_such)(const struct symbol *),
+                const char *name, size_t size)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct symbol s = symbol_at(t, i);
         const char *own = name_of(t, &s);
-        if (is_variable(&s) && s.name_size == size && own &&
+        if (is_such(&s) && s.name_size == size && own &&
             !memcmp(own, name, size))
             return true;
     }
@@ -155,7 +162,7 @@ bool bitcode_share_unseen(const ompjit__buf *host, const ompjit__buf *device)
         const struct symbol s = symbol_at(&here, i);
         const char *name = name_of(&here, &s);
         if (is_variable(&s) && name && is_unseen(&s, name) &&
-            defines(&there, name, s.name_size))
+            has(&there, is_variable, name, s.name_size))
             return true;
     }
     return false;
@@ -185,20 +192,6 @@ static const char *function_in(const char *name, size_t *size)
     return at;
 }
 
-/* Has the module a function of that name for itself? */
-static bool has_own_function(const struct table *t, const char *name,
-                             size_t size)
-{
-    for (size_t i = 0; i < t->n; i++) {
-        const struct symbol s = symbol_at(t, i);
-        const char *own = name_of(t, &s);
-        if ((s.flags & (EXECUTABLE | GLOBAL)) == EXECUTABLE &&
-            s.name_size == size && own && !memcmp(own, name, size))
-            return true;
-    }
-    return false;
-}
-
 bool bitcode_has_own_region(const ompjit__buf *host, const ompjit__buf *device)
 {
     const struct table here = open_table(host), there = open_table(device);
@@ -208,7 +201,7 @@ bool bitcode_has_own_region(const ompjit__buf *host, const ompjit__buf *device)
         const char *name = name_of(&there, &s);
         const char *function =
             name && s.flags & EXECUTABLE ? function_in(name, &size) : NULL;
-        if (function && has_own_function(&here, function, size))
+        if (function && has(&here, is_own_function, function, size))
             return true;
     }
     return false;

@@ -81,7 +81,7 @@ static bool is_unseen(const llvm::GlobalVariable &g,
             g.getName().starts_with("_ZZ"));
 }
 
-// What kernels refer to, directly or through other functions and variables.
+// The functions and variables that kernels refer to, directly or through others.
 static llvm::SmallPtrSet<const llvm::Value *, 32>
 used_by_kernels(const llvm::Module &device)
 {

@@ -164,7 +164,7 @@ class Times {
 
 /* ------------------------------------------------------------------ copies */
 
-/* Nobody has made sure of emulated thread-local storage. */
+/* Whether two copies can share emulated thread-local storage is not tested. */
 bool may_have_copies(const llvm::GlobalVariable &v)
 {
     return v.isDeclaration() || !v.isThreadLocal();

@@ -204,7 +204,7 @@ std::vector<llvm::AllocaInst *> variables_of(llvm::Function &f,
     return variables;
 }
 
-/* What is passed: the function's arguments, and its variables. */
+/* A continuation gets the function's arguments, and its variables. */
 llvm::Function *declare(llvm::Function &f, size_t nvariables,
                         const std::string &name)
 {

@@ -487,7 +487,7 @@ class Server {
         return module;
     }
 
-    /* What has target regions is optimized at once, and by -O0 nothing is. */
+    /* An input with target regions is optimized at once, and by -O0 none is. */
     void find_pace(llvm::Module &module)
     {
         once = runs_once(module, last.number);

@@ -52,7 +52,7 @@ static void free_locks(engine *e)
     }
 }
 
-/* What the session has of its own comes first. */
+/* The session's own symbols come first. */
 static void *find(void *data, const char *name)
 {
     engine *e = data;
