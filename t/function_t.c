@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -565,7 +566,41 @@ static const char endless[] =
     "    for (int i = 0; i < 1000; i++) s = i;\n"
     "  }\n"
     "  return 1;\n"
+    "}\n"
+    "struct task { int go; void (*work)(void); };\n"
+    "int work(volatile int *go) {\n"
+    "  while (*go) ((struct task *)go)->work();\n"
+    "  return 1;\n"
     "}\n";
+
+static struct task {
+    int go;
+    void (*work)(void);
+} task;
+
+static void *nothing(void *arg)
+{
+    return arg;
+}
+
+/* Threads and processes are started soon after the signals that come meanwhile:
+ * none of them may go on step by step. */
+static volatile int spawned, failed;
+
+static void spawn(void)
+{
+    for (int i = 0; i < 5; i++) {
+        pthread_t thread;
+        for (volatile int n = 0; n < 300; n++)
+            continue;
+        if (pthread_create(&thread, NULL, nothing, NULL))
+            failed++;
+        else
+            pthread_join(thread, NULL);
+    }
+    failed += system(":") != 0;
+    spawned++;
+}
 
 static volatile sig_atomic_t asked;
 
@@ -580,15 +615,14 @@ static void try_abort(ompjit_module *mod, const char *name)
 {
     struct itimerval soon = {{.tv_usec = 20000}, {.tv_usec = 20000}};
     static const struct itimerval never;
-    int go = 1;
     asked = 0;
     ompjit_function *fn = function_of(mod, name);
-    ompjit_value args = {.p = &go}, result;
+    ompjit_value args = {.p = &task}, result;
     /* Compiled before the time counts. */
-    go = 0;
+    task = (struct task){0, spawn};
     ompjit_function_call(function_of(mod, "regions"), &args, 1, NULL, &result,
                          &err);
-    go = 1;
+    task.go = 1;
     setitimer(ITIMER_REAL, &soon, NULL);
     ompjit_status status =
         ompjit_function_call(fn, &args, 1, NULL, &result, &err);
@@ -598,7 +632,7 @@ static void try_abort(ompjit_module *mod, const char *name)
     if (status != OMPJIT_ERR_ABORTED)
         fprintf(stderr, "# %d %s\n", status, err.text);
     ok_contains(err.text, "aborted", "its error");
-    go = 0;
+    task.go = 0;
     if (strcmp(name, "pause_once"))
         ok(!ompjit_function_call(fn, &args, 1, NULL, &result, &err) &&
                result.i == 1, "and can be called again");
@@ -607,7 +641,7 @@ static void try_abort(ompjit_module *mod, const char *name)
 static void try_aborts(void)
 {
     static const char *const names[] = {"spin", "nap", "pause_once", "region",
-                                        "regions"};
+                                        "regions", "work"};
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     ompjit_module *mod = module_named("endless.c", endless, 1);
     sigaction(SIGALRM, &action, NULL);
@@ -615,6 +649,8 @@ static void try_aborts(void)
        "without a call there is nothing to abort");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         try_abort(mod, names[i]);
+    ok(spawned && !failed, "what was started meanwhile ran: %d of %d failed",
+       failed, spawned * 6);
     signal(SIGALRM, SIG_DFL);
     ompjit_module_destroy(mod);
 }

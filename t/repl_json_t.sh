@@ -178,15 +178,18 @@ is $? 0 "  with status 0"
 exec 5>&- 6<&-
 
 # A parallel region that does not end.
-{
-    printf '%s\n' '{"op":"execute","id":1,"code":"#pragma omp parallel\nfor (volatile int i = 0; ; i++);"}'
-    sleep 1
-    echo '{"op":"interrupt"}'
-    sleep 4
-} | { timeout 30 "$ompjit" repl --json --device host; echo "ended $?"; } >ended
-like "$(cat ended)" '"id":1,"status":"aborted","text":"interrupted in a para' \
-    "an endless parallel region is interrupted"
-is "$(tail -n 1 ended)" "ended 130" "  which ends the session"
+"$ompjit" repl --json --device host <requests >answers &
+exec 5>requests 6<answers
+hear
+answers "an endless parallel region" '"event":"progress","stage":"running"' \
+    '{"op":"execute","id":1,"code":"#pragma omp parallel\nfor (volatile int i = 0; ; i++);"}'
+ask '{"op":"interrupt"}'
+while ! case $heard in *status*) true ;; *) false ;; esac; do hear; done
+like "$heard" '"id":1,"status":"aborted","text":"interrupted in a para' \
+    "  is interrupted"
+wait $!
+is $? 130 "  which ends the session"
+exec 5>&- 6<&-
 
 # Objects of C++.
 cat >objects.json <<'END'

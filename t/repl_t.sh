@@ -660,6 +660,21 @@ breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++
 breaks "an endless loop with a limit" 'int x;
 for (volatile int i = 0; ; i++);' \
     '^inputs.c:2: error: it ran longer than 1 s \(--run-limit\)' --run-limit 1
+breaks "  of programs, while which SIGINT is ignored" '#include <stdlib.h>
+for (;;) system(":");' \
+    '^inputs.c:2: error: it ran longer than 1 s \(--run-limit\)' --run-limit 1
+prints "children end as they do elsewhere" '#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int status;
+{ if (!fork()) _exit(3); wait(&status); } WEXITSTATUS(status)
+{ if (!vfork()) _exit(4); wait(&status); } WEXITSTATUS(status)
+{ if (!fork()) exit(5); wait(&status); } WEXITSTATUS(status)
+{ if (!fork()) *(volatile int *)0 = 1; wait(&status); } WTERMSIG(status)' \
+    '(int) 3
+(int) 4
+(int) 5
+(int) 11'
 breaks "  in a parallel region" 'int x;
 #pragma omp parallel
 for (volatile int i = 0; ; i++);' \

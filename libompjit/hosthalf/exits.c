@@ -2,7 +2,8 @@
  *
  * Functions of the C library that end the process or the thread, for host
  * halves: in a function that ompjit_function_call has called they end that call,
- * as its error. Elsewhere, as under `ompjit run`, they are what they always are.
+ * as its error. Elsewhere, as under `ompjit run` and in a process that the
+ * function has forked, they are what they always are.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -16,11 +17,18 @@
 /* Where the function is called that has this. */
 #define CALL() ((uintptr_t)__builtin_return_address(0) - 1)
 
-/* Returns where the thread is in no such call, or in libomp's hands. */
-static void leave(const char *what, uintptr_t pc)
+/* The call to leave; NULL: the thread is in none, or in libomp's hands. */
+static ompjit__call_guard *call_to_leave(void)
 {
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
-    if (!g || !ompjit__call_can_leave())
+    return g && ompjit__call_is_here() && ompjit__call_can_leave() ? g : NULL;
+}
+
+/* Returns where there is none. */
+static void leave(const char *what, uintptr_t pc)
+{
+    ompjit__call_guard *g = call_to_leave();
+    if (!g)
         return;
     g->pc = pc;
     ompjit__call_fail_text(g, OMPJIT_ERR_DEVICE, "it called %s", what);
@@ -70,8 +78,8 @@ extern void __assert_fail(const char *text, const char *file, unsigned line,
 static void program_assert_fail(const char *text, const char *file,
                                 unsigned line, const char *function)
 {
-    ompjit__call_guard *g = ompjit__guarded_call(NULL);
-    if (g && ompjit__call_can_leave()) {
+    ompjit__call_guard *g = call_to_leave();
+    if (g) {
         ompjit__call_fail_text(g, OMPJIT_ERR_DEVICE,
                                 "assertion `%s' failed (%s:%u)", text, file,
                                 line);

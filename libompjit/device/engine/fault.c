@@ -393,10 +393,10 @@ static void place_guard(ompjit__call_guard *g, const void *context,
 }
 
 /* Does the thread's innermost guard end with its faults? Not while the library
- * works for it, or in the middle of libomp's work. */
+ * works for it, in the middle of libomp's work, or in a child's process. */
 static bool guard_takes(const ompjit__call_guard *g)
 {
-    return g && g->takes_faults && !g->busy &&
+    return g && g->takes_faults && !g->busy && ompjit__call_is_here() &&
            (!g->ctx || ompjit__call_can_leave());
 }
 

@@ -68,9 +68,11 @@ bool ompjit__context_on_signal_stack(const void *context);
  * `sp`. */
 void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp);
 
-/* The thread gets SIGTRAP at its next instruction, and so on, or no more. False:
- * the CPU has no such thing for programs. */
-bool ompjit__context_step(void *context, bool on);
+/* The thread gets SIGTRAP at its next instruction, and so on, or no more. No more
+ * where the CPU has no such thing for programs, or the instruction is a system
+ * call that blocks signals or starts a thread or a process: that would inherit
+ * the steps and die of them. */
+void ompjit__context_step(void *context, bool on);
 
 /* Sanitizers have to be told of stacks; else all this does nothing.
  *

@@ -218,10 +218,7 @@ void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
     r->pc = (uintptr_t)f;
 }
 
-bool ompjit__context_step(void *context, bool on)
-{
-    return false;
-}
+void ompjit__context_step(void *context, bool on) {}
 #else
 typedef int ompjit__not_aarch64; /* C wants a declaration */
 #endif

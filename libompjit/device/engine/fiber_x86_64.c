@@ -6,6 +6,7 @@
 #if defined(__x86_64__)
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include "device/engine/fiber.h"
@@ -201,14 +202,36 @@ void ompjit__context_redirect(void *context, void (*f)(void), uintptr_t sp)
     r[REG_RIP] = (greg_t)(uintptr_t)f;
 }
 
+/* Does the system call block SIGTRAP? That of a step ends the process then. */
+static bool blocks_steps(const greg_t *r)
+{
+    const uint64_t *set = (const uint64_t *)(uintptr_t)r[REG_RSI];
+    return r[REG_RAX] == SYS_rt_sigprocmask && r[REG_RDI] != SIG_UNBLOCK &&
+           set && *set >> (SIGTRAP - 1) & 1;
+}
+
+/* Has it a child that goes on with the thread's flags? */
+static bool has_child(const greg_t *r)
+{
+    return r[REG_RAX] == SYS_clone || r[REG_RAX] == SYS_clone3 ||
+           r[REG_RAX] == SYS_fork || r[REG_RAX] == SYS_vfork;
+}
+
+static bool at_system_call(const greg_t *r)
+{
+    static const unsigned char code[] = {0x0f, 0x05};
+    return !memcmp((const void *)(uintptr_t)r[REG_RIP], code, sizeof code);
+}
+
 /* The trap flag: after the handler has returned, one instruction is executed.
  */
-bool ompjit__context_step(void *context, bool on)
+void ompjit__context_step(void *context, bool on)
 {
     enum { TRAP = 1 << 8 };
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    if (on && at_system_call(r))
+        on = !blocks_steps(r) && !has_child(r);
     r[REG_EFL] = on ? r[REG_EFL] | TRAP : r[REG_EFL] & ~(greg_t)TRAP;
-    return true;
 }
 #else
 typedef int ompjit__not_x86_64; /* C wants a declaration */

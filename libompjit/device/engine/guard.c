@@ -8,8 +8,11 @@
  * asks comes while a handler of the application's runs, so a timer repeats it
  * until the thread is at such a place. A thread that only sleeps is in the module
  * for moments, between two signals that wake it: so it goes on step by step for a
- * while, where the CPU can do that.
+ * while, where the CPU can do that. A step takes a thousand times as long as the
+ * instruction, so the thread runs freely for as long between two such whiles: a
+ * library function that takes seconds would take hours.
  */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -24,6 +27,29 @@
 
 _Thread_local ompjit__call_guard *ompjit__innermost
     __attribute__((tls_model("initial-exec")));
+
+/* ---------------------------------------------------------------- children */
+
+/* A call belongs to the process that began it: in a child of fork there is none,
+ * and one of vfork has its parent's memory. */
+static pid_t process;
+
+static void begin_process(void)
+{
+    process = getpid();
+    ompjit__innermost = NULL;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    begin_process();
+    pthread_atfork(NULL, NULL, begin_process);
+}
+
+bool ompjit__call_is_here(void)
+{
+    return getpid() == process;
+}
 
 /* --------------------------------------------------------------- failures */
 
@@ -74,8 +100,9 @@ void ompjit__call_leave(ompjit__call_guard *g)
 /* The value of the signals; its address tells them from others. */
 static char tick;
 
-/* The thread goes step by step, which may last a step longer than the guard. */
-static _Thread_local bool stepping
+/* The thread has gone step by step. That may last a step longer than the guard,
+ * and comes back where a handler returns that has interrupted it. */
+static _Thread_local bool stepped
     __attribute__((tls_model("initial-exec")));
 
 /* Only system calls, since a signal handler has called. */
@@ -109,7 +136,7 @@ ompjit_status ompjit__call_abort(void)
 bool ompjit__call_ticks(const siginfo_t *info)
 {
     if (info->si_signo == SIGTRAP && info->si_code == TRAP_TRACE)
-        return stepping;
+        return stepped;
     return info->si_code == SI_TIMER && info->si_value.sival_ptr == &tick;
 }
 
@@ -126,21 +153,25 @@ bool ompjit__code_has(const ompjit__module_code *code, uintptr_t pc)
  * this library works, since that will ask itself. */
 bool ompjit__call_leaves_at(uintptr_t pc, bool ticks, bool *step)
 {
-    enum { STEPS = 3000 };
+    enum { STEPS = 3000, RESTS = 10 }; /* some 5 ms each */
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
-    *step = stepping = false;
+    *step = false;
     if (!g || !atomic_load(&g->stop))
         return false;
     if (ticks) {
         ompjit__stop_own(OMPJIT__STOP_ABORTED);
-        g->steps = g->busy || ompjit__host_current ? 0 : STEPS;
-    } else if (g->steps) {
-        g->steps--;
+        if (g->busy || ompjit__host_current)
+            g->steps = g->rests = 0;
+        else if (g->rests)
+            g->rests--;
+        else if (!g->steps)
+            g->steps = STEPS;
+    } else if (g->steps && !--g->steps) {
+        g->rests = RESTS;
     }
     *step = g->steps > 0;
-    bool leaves = ompjit__code_has(g->code, pc) && ompjit__call_can_leave();
-    stepping = *step && !leaves;
-    return leaves;
+    stepped |= *step;
+    return ompjit__code_has(g->code, pc) && ompjit__call_can_leave();
 }
 
 void ompjit__call_settle(ompjit__call_guard *g)

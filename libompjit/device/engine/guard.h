@@ -43,7 +43,8 @@ typedef struct ompjit__call_guard {
     bool ticks;         /* the timer of `stop` runs ...                       */
     int timer;          /* ... and is this one                                */
     bool busy;          /* the library works in it, and may hold locks        */
-    uint32_t steps;     /* that the thread still goes one by one              */
+    uint32_t steps;     /* that the thread still goes one by one ...          */
+    uint32_t rests;     /* ... and signals that it then does not              */
     uintptr_t pc;       /* the module's instruction at which it has ended; 0:
                            not known                                          */
 } ompjit__call_guard;
@@ -91,6 +92,10 @@ static inline ompjit__call_guard *ompjit__mapping_call(void)
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
     return g ? g : ompjit__any_call(NULL);
 }
+
+/* False: the process is a child of vfork, whose calls are its parent's. In a child
+ * of fork there are none. guard.c */
+bool ompjit__call_is_here(void);
 
 /* Is it over, by a failure, or because it is to stop? Its target regions then do
  * nothing. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * SIGINT in the thread that executes inputs aborts a kernel and the session's
- * host code. A compile is ended by a thread of its own, since that may not be
- * done in a signal handler.
+ * host code. So does a real-time signal, by which the session asks itself:
+ * system() has SIGINT ignored. A compile is ended by a thread of its own, since
+ * that may not be done in a signal handler.
  *
  * A parallel region of the host cannot be left. Where the code is in one, and has
  * not come out of it 2 s after an interrupt, the thread gives the session up. So
@@ -35,7 +36,8 @@ static struct {
     atomic_bool parallel; /* it is                                           */
     void (*give_up)(void *data, bool parallel);
     void *data;
-    struct sigaction before;
+    int own;              /* the signal by which the session asks            */
+    struct sigaction before, before_own;
 } state;
 
 static void on_interrupt(int number, siginfo_t *info, void *unused)
@@ -82,7 +84,7 @@ static void watch(void)
         if (i < SLICES)
             continue;
         atomic_store(&state.asks, true);
-        pthread_kill(state.main, SIGINT);
+        pthread_kill(state.main, state.own);
     }
 }
 
@@ -116,6 +118,7 @@ bool interrupt_begin(void (*give_up)(void *data, bool parallel), void *data)
     struct sigaction ours = {.sa_sigaction = on_interrupt,
                              .sa_flags = SA_SIGINFO};
     state.main = pthread_self();
+    state.own = SIGRTMAX;
     state.give_up = give_up;
     state.data = data;
     atomic_store(&state.e, NULL);
@@ -124,6 +127,7 @@ bool interrupt_begin(void (*give_up)(void *data, bool parallel), void *data)
         return false;
     sigemptyset(&ours.sa_mask);
     sigaction(SIGINT, &ours, &state.before);
+    sigaction(state.own, &ours, &state.before_own);
     atomic_store(&state.begun, true);
     return true;
 }
@@ -132,6 +136,7 @@ void interrupt_end(void)
 {
     atomic_store(&state.begun, false);
     sigaction(SIGINT, &state.before, NULL);
+    sigaction(state.own, &state.before_own, NULL);
     atomic_store(&state.ends, true);
     atomic_store(&state.e, NULL);
     sem_post(&state.asked);
@@ -148,7 +153,7 @@ void interrupt_engine(engine *e)
 void interrupt_after(unsigned milliseconds)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
-                             .sigev_signo = SIGINT};
+                             .sigev_signo = state.own};
     struct itimerspec when = {
         .it_value = {milliseconds / 1000, milliseconds % 1000 * 1000000}};
     event._sigev_un._tid = (int)syscall(SYS_gettid);
@@ -168,5 +173,5 @@ void interrupt_not_after(void)
 
 void interrupt_now(void)
 {
-    pthread_kill(state.main, SIGINT);
+    pthread_kill(state.main, state.own);
 }
