@@ -155,6 +155,43 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     done
 fi
 
+# A variable that the runtime allocates: in generic mode a team meets when its
+# region begins and ends, and at its end.
+cat >"$tmp/large.c" <<'END'
+#include <omp.h>
+#include <stdio.h>
+enum { SIZE = 20000 };
+int main(void)
+{
+    static int a[256];
+    int bad = 0;
+#pragma omp target teams num_teams(2) thread_limit(64) map(tofrom : a)
+    {
+        int d[SIZE];
+        for (int i = 0; i < SIZE; i++)
+            d[i] = i;
+#pragma omp parallel num_threads(64)
+        {
+            int t = omp_get_thread_num();
+            a[omp_get_team_num() * 64 + t] = d[t * 7 % SIZE];
+        }
+    }
+    for (int i = 0; i < 128; i++)
+        bad += a[i] != i % 64 * 7;
+    printf("%d\n", bad);
+}
+END
+like "$(barriers "$tmp/large.c")" '^[0-3] 0$' \
+    "80,000 bytes: no more barriers than in generic mode"
+if [ -e "${PTXI:-}/libcuda.so.1" ]; then
+    for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 "PTXI_SLICE=1 PTXI_SEED=3"; do
+        # shellcheck disable=SC2086 # two variables
+        succeeds "  $schedule" emulated $schedule PTXI_LOG="$tmp/ptxi.log" \
+            timeout 120 "$ompjit" run -q "$tmp/large.c"
+        is "$out" 0 "  right results"
+    done
+fi
+
 row scalars 1 233 31
 row scalars 2 241 31
 row scalars 4 257 31

@@ -24,10 +24,19 @@ static const char declarations[] =
     "@y = internal addrspace(3) global i32 poison\n"
     "@known = internal addrspace(3) global i32 poison\n"
     "@list = internal addrspace(3) global ptr poison\n"
+    "@got = internal addrspace(3) global ptr poison\n"
     "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
     "declare void @llvm.nvvm.barrier.cta.sync.all(i32)\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
     "declare void @foreign()\n"
+    "declare void @llvm.trap()\n"
+    "define internal ptr @ompjit_alloc_recursive() {\n"
+    "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "  %m = icmp eq i32 %t, 0\n" BARRIER
+    "  br i1 %m, label %guarded, label %shared\nguarded:\n"
+    "  store ptr null, " SHARED "@got\n  br label %shared\nshared:\n"
+    BARRIER "  %p = load ptr, " SHARED "@got\n" BARRIER
+    "  ret ptr %p\n}\n"
     "define void @own() {\n  store i32 1, " SHARED "@x\n  ret void\n}\n"
     "define void @publish() {\n"
     "  store ptr addrspacecast (" SHARED "@known to ptr), " SHARED "@list\n"
@@ -86,6 +95,15 @@ static const struct row {
      GET("u", "@known") BARRIER GUARD("1", "  call void @foreign()\n")},
     {"before a thread's own variable", 0,
      "  %o = alloca i32\n" SET("@x") BARRIER "  store i32 1, ptr %o\n"},
+    {"between a store and a failure of thread 0", 1,
+     SET("@x") BARRIER
+     GUARD("1", "  call void @llvm.trap()\n" SET("@y")) BARRIER
+         GET("v", "@y")},
+    {"before a call of another module's, which has only been compared", 0,
+     "  %s = icmp eq ptr %l, addrspacecast (" SHARED "@y to ptr)\n"
+     GET("u", "@y") BARRIER GUARD("1", "  call void @foreign()\n")},
+    {"of the runtime's allocation", 1,
+     SET("@x") "  %p = call ptr @ompjit_alloc_recursive()\n"},
     {"in a kernel whose threads meet at different barriers", 1,
      BARRIER "  call void @llvm.nvvm.barrier.cta.sync.all(i32 1)\n"},
 };

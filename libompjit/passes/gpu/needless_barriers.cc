@@ -19,6 +19,9 @@
  * one. Two accesses conflict if one of them writes, they may be of the same
  * memory, and they may be of different threads.
  *
+ * The runtime's function for variables that it allocates itself has such
+ * guards, too. It becomes part of the kernels that call it first.
+ *
  * Requires optimized kernels of one-dimensional teams.
  */
 #include <llvm-c/Core.h>
@@ -33,6 +36,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 using namespace llvm;
 
@@ -86,11 +90,12 @@ bool isBarrierApart(const Instruction &i)
            call->getIntrinsicID() == Intrinsic::nvvm_barrier_cta_sync_all;
 }
 
-/* Does all code that accesses the variable name it? */
+/* Does all code that accesses the variable name it? Code that compares another
+ * address with the variable's may not access it by that address. */
 bool isOnlyNamed(const Value &v)
 {
     for (const User *user : v.users()) {
-        if (isa<LoadInst>(user))
+        if (isa<LoadInst>(user) || isa<ICmpInst>(user))
             continue;
         auto *store = dyn_cast<StoreInst>(user);
         if (store && store->getValueOperand() != &v)
@@ -229,11 +234,18 @@ bool Kernel::addPlain(const Instruction &i, const Value *pointer, bool writes,
                        isOwn(object)});
 }
 
+/* The kernel fails there: nobody reads what is in its memory any more. */
+bool isTrap(const Instruction &i)
+{
+    auto *call = dyn_cast<IntrinsicInst>(&i);
+    return call && call->getIntrinsicID() == Intrinsic::trap;
+}
+
 /* False: there are too many. */
 bool Kernel::add(const Instruction &i, Accesses &to)
 {
     if (!i.mayReadOrWriteMemory() || i.isDebugOrPseudoInst() ||
-        i.isLifetimeStartOrEnd() || isa<AssumeInst>(i))
+        i.isLifetimeStartOrEnd() || isa<AssumeInst>(i) || isTrap(i))
         return true;
     auto *load = dyn_cast<LoadInst>(&i);
     if (load && load->isSimple())
@@ -296,12 +308,38 @@ void Kernel::dropBarriers()
     }
 }
 
+bool isKernel(const Function &f)
+{
+    return f.getCallingConv() == CallingConv::PTX_Kernel && !f.isDeclaration();
+}
+
+/* Has the function a barrier of its own for the team? */
+bool hasBarrier(const Function &f)
+{
+    return any_of(instructions(f), isTeamBarrier);
+}
+
+void inlineIntoKernels(Function &f)
+{
+    for (User *user : make_early_inc_range(f.users())) {
+        auto *call = dyn_cast<CallInst>(user);
+        InlineFunctionInfo info;
+        if (call && call->getCalledFunction() == &f &&
+            isKernel(*call->getFunction()))
+            InlineFunction(*call, info);
+    }
+    if (f.hasLocalLinkage() && f.use_empty())
+        f.eraseFromParent();
+}
+
 } // namespace
 
 void ompjit__drop_needless_barriers(LLVMModuleRef m)
 {
+    Function *alloc = unwrap(m)->getFunction("ompjit_alloc_recursive");
+    if (alloc && hasBarrier(*alloc))
+        inlineIntoKernels(*alloc);
     for (Function &f : *unwrap(m))
-        if (f.getCallingConv() == CallingConv::PTX_Kernel &&
-            !f.isDeclaration())
+        if (isKernel(f))
             Kernel(f).dropBarriers();
 }
