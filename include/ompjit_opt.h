@@ -41,7 +41,7 @@ typedef enum ompjit_remark_kind {
     OMPJIT_REMARK_ANALYSIS    /* something was found, as a reason for others */
 } ompjit_remark_kind;
 
-/* One thing that the optimizer did to device code, or left. Strings are never
+/* One thing that the optimizer did to OpenMP code, or left. Strings are never
  * NULL, "" where there is nothing to say, and valid during the call. */
 typedef struct ompjit_remark {
     size_t size;             /* the library's                              */
@@ -66,8 +66,9 @@ typedef struct ompjit_remark {
 typedef int ompjit_remark_fn(void *data, const ompjit_remark *remark);
 
 /* Calls `fn` for each remark of the module's generic code for `arch` ("sm_90"),
- * in the order of the passes. Compiles it unless the cache has it; needs no
- * device. */
+ * in the order of the passes; for "host" then for each of openmp-opt's on its
+ * host half. Compiles the code unless the cache has it, and the host half each
+ * time; needs no device. */
 ompjit_status ompjit_module_remarks(ompjit_module *mod, const char *arch,
                                     ompjit_remark_fn *fn, void *data,
                                     ompjit_error *err);

@@ -284,6 +284,56 @@ for clang in "$CLANG" clang-19; do
     says_not "  nothing is folded" OMP180
 done
 
+# ------------------------------------------------------------ host halves
+# clang gives the host half alone the calls that openmp-opt merges.
+program halves.c <<'END'
+int sink;
+void f(int *x)
+{
+#pragma omp target map(x[:1])
+    x[0]++;
+}
+void two(int *x)
+{
+#pragma omp parallel
+    x[0] = 1;
+#ifdef APART
+    if (x[0])
+        sink = x[1];
+#endif
+#pragma omp parallel
+    x[1] = 2;
+}
+END
+# half [-D...]: the remarks on the host half that $clang makes of halves.c
+half() {
+    "$clang" -fopenmp --offload-arch=sm_90 -nogpulib -O1 -Xclang \
+        -disable-llvm-passes -gline-tables-only "$@" --offload-device-only \
+        -emit-llvm -c halves.c -o device.bc &&
+        "$clang" -fopenmp --offload-arch=sm_90 -nogpulib -O1 -Xclang \
+            -disable-llvm-passes -gline-tables-only "$@" --offload-host-only \
+            -emit-llvm -c halves.c -o host.bc || return
+    # shellcheck disable=SC2086 # one word, or none
+    all=$(remarks device.bc --host-ir host.bc $opts --arch host --emit obj)
+}
+for clang in "$CLANG" clang-19; do
+    case $clang in clang-19) lacks clang-19 "halves of clang 19" && continue; esac
+    version=$("$clang" --version | sed -n '1s/.*version \([0-9]*\).*/clang \1/p')
+    opts=$merging
+    half
+    says "$version: parallel regions of the host are merged" \
+        '^OMP150 9 : Parallel region merged with parallel region at .*:15:'
+    half -DAPART
+    says_not "  and not those with a decision between" OMP150
+    opts=
+    half
+    says_not "  nor without the option" OMP150
+done
+"$ompjit" compile -q --arch host --emit obj -o /dev/null --remarks=r.json \
+    $merging halves.c
+like "$(cat r.json)" '"what": "Parallel region merged with parallel region",' \
+    "  from source, where lines are not known"
+
 # ---------------------------------------------- where shared variables are
 cat >model.c <<'END'
 #include <omp.h>

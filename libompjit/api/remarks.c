@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Remarks of a module's generic code, one by one and as text: YAML as clang
+ * Remarks of a module's generic code and of its host half, one by one and as text: YAML as clang
  * writes it, which LLVM's viewers read, and JSON.
  */
 #include <stdio.h>
@@ -37,6 +37,16 @@ static ompjit_status image_of(ompjit_module *mod, const char *arch,
     return status;
 }
 
+/* Appends what the host half's passes did, where it is asked for. */
+static ompjit_status add_half(ompjit_module *mod, const char *arch,
+                              ompjit__buf *remarks, ompjit_error *err)
+{
+    if (strcmp(arch, "host") || !mod->unit.host_bc.size)
+        return OMPJIT_OK;
+    return ompjit__door_half_remarks(&mod->ctx->compiler, &mod->unit, remarks,
+                                     err);
+}
+
 /* `fn` is called in this thread, without a lock; its remark is valid during the
  * call. Other than 0 ends the list, which is no error. */
 ompjit_status ompjit_module_remarks(ompjit_module *mod, const char *arch,
@@ -52,11 +62,12 @@ ompjit_status ompjit_module_remarks(ompjit_module *mod, const char *arch,
     ompjit_status status = image_of(mod, arch, &image, err);
     if (status)
         return status;
+    status = add_half(mod, arch, &image.remarks, err);
     ompjit__reader r = {image.remarks.data, image.remarks.size, false};
-    while (ompjit__remark_next(&r, &remark) && !fn(data, &remark))
+    while (!status && ompjit__remark_next(&r, &remark) && !fn(data, &remark))
         ;
     ompjit__image_free(&image);
-    return OMPJIT_OK;
+    return status;
 }
 
 /* -------------------------------------------------------------------- YAML */

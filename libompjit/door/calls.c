@@ -294,6 +294,16 @@ ompjit_status ompjit__door_print(ompjit__compiler *compiler,
     return ask_for_text(&ask, text, err);
 }
 
+ompjit_status ompjit__door_half_remarks(ompjit__compiler *compiler,
+                                        const ompjit__unit *unit,
+                                        ompjit__buf *remarks,
+                                        ompjit_error *err)
+{
+    ompjit__ask ask;
+    begin_with_unit(&ask, compiler, OMPJIT__OP_HALF_REMARKS, unit);
+    return ask_for_text(&ask, remarks, err);
+}
+
 ompjit_status ompjit__door_half_repair(ompjit__compiler *compiler,
                                        const ompjit__halves *in,
                                        ompjit__buf *out, ompjit_error *err)

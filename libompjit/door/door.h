@@ -37,6 +37,7 @@ enum ompjit__op {
     OMPJIT__OP_BUILD,          /* a unit and a spec -> an image             */
     OMPJIT__OP_HALF,           /* a unit -> its host half as an object, or a
                                   part of it                                */
+    OMPJIT__OP_HALF_REMARKS,   /* a unit -> the remarks on its host half    */
     OMPJIT__OP_CUDA_CHECK,     /* a CUDA source -> does NVRTC compile it?   */
     OMPJIT__OP_CUDA_KERNELS,   /* a CUDA source that only NVRTC compiles -> a
                                   unit                                      */
@@ -217,6 +218,12 @@ ompjit_status ompjit__door_half(ompjit__compiler *compiler,
 ompjit_status ompjit__door_half_part(ompjit__compiler *compiler,
                                      const ompjit__unit *unit, size_t part,
                                      ompjit__buf *object, ompjit_error *err);
+/* Appends the remarks of openmp-opt on the unit's host half
+ * (optimizer/remark.h), which is compiled for that alone. */
+ompjit_status ompjit__door_half_remarks(ompjit__compiler *compiler,
+                                        const ompjit__unit *unit,
+                                        ompjit__buf *remarks,
+                                        ompjit_error *err);
 /* As ompjit__cuda_check and ompjit__cuda_kernels_of of
  * backend/cuda/cuda_image.h. */
 ompjit_status ompjit__door_cuda_check(ompjit__compiler *compiler,

@@ -169,7 +169,7 @@ const Instruction *find(const BasicBlock *block, enum ompjit__remark_id id,
 /* ---------------------------------------------------------------- handlers */
 
 /* LLVM's text without " [OMP120]", which is the record's id, its last full
- * stop, and the advice that is not what this clang takes. */
+ * stop, a place that is not known, and the advice that is not what this clang takes. */
 std::string plainText(const std::string &text)
 {
     StringRef s(text);
@@ -177,6 +177,7 @@ std::string plainText(const std::string &text)
     s = s.take_front(s.find(" Add `["));
     s = s.take_front(s.find(" Use `["));
     s = s.take_front(s.find(" Mark parameter"));
+    s = s.take_front(s.find(" at <UNKNOWN LOCATION>"));
     return s.rtrim(" .").str();
 }
 

@@ -644,6 +644,18 @@ static ompjit_status print_ir(struct job *job, ompjit_error *err)
     return status;
 }
 
+/* Result: the remarks on a unit's host half. */
+static ompjit_status half_remarks(struct job *job, ompjit_error *err)
+{
+    ompjit__buf remarks = {0};
+    const ompjit__unit *unit = read_unit(job);
+    ompjit_status status =
+        unit ? ompjit__half_remarks(job->compiler, unit, &remarks, err)
+             : damaged(err);
+    give_text(job, &remarks);
+    return status;
+}
+
 /* Result: the bitcode without the mistakes of its compiler's, with marks of what
  * is shared. */
 static ompjit_status half_repair(struct job *job, ompjit_error *err)
@@ -699,6 +711,7 @@ static request_fn *const requests[OMPJIT__OP_COUNT] = {
     [OMPJIT__OP_UNIT_KEEP] = unit_keep,
     [OMPJIT__OP_BUILD] = build,
     [OMPJIT__OP_HALF] = half,
+    [OMPJIT__OP_HALF_REMARKS] = half_remarks,
     [OMPJIT__OP_CUDA_CHECK] = cuda_check,
     [OMPJIT__OP_CUDA_KERNELS] = cuda_kernels,
     [OMPJIT__OP_CUDA_HEADER] = cuda_header,

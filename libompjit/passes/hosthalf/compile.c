@@ -12,6 +12,9 @@
  *   passes     LLVM's own default<O...> for the unit's level
  *   object     LLVM's code generator
  *
+ * Remarks of the passes come from a compile of the whole half that makes no
+ * object.
+ *
  * All of it runs under the guard of llvm/llvm.h, with the time limit.
  */
 #include <stdlib.h>
@@ -24,6 +27,8 @@
 #include "frontend/frontend.h"
 #include "llvm/llvm.h"
 #include "llvm/options.h"
+#include "llvm/remarks.h"
+#include "optimizer/remark.h"
 #include "passes/hosthalf/hosthalf.h"
 #include "passes/hosthalf/parts.h"
 #include "passes/hosthalf/share/share.h"
@@ -55,8 +60,9 @@ struct work {
     const ompjit__unit *unit; /* of prepare */
     bool divide;              /* of prepare */
     ompjit__half_source *source;
-    size_t part;         /* of generate */
-    ompjit__buf *object; /* of generate */
+    size_t part;          /* of generate */
+    ompjit__buf *object;  /* of generate */
+    ompjit__buf *remarks; /* of optimize */
 };
 
 /* Reports a stage's time to the context, and begins the next one. */
@@ -223,6 +229,18 @@ const ompjit__host_half *ompjit__half_facts(const ompjit__half_source *s)
 
 /* --------------------------------------------------------------- generate */
 
+static ompjit_status run_passes(const ompjit__half_source *s, LLVMModuleRef m,
+                                ompjit_error *err)
+{
+    char passes[] = "default<O3>";
+    passes[sizeof "default<O" - 1] = (char)('0' + s->opt_level);
+    ompjit__llvm_options_begin(&s->opts);
+    ompjit_status status =
+        ompjit__run_passes(m, s->tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__llvm_options_end();
+    return status;
+}
+
 /* Times are reported on failure, too. */
 static ompjit_status generate_module(struct work *w, LLVMModuleRef m,
                                      ompjit_error *err)
@@ -230,12 +248,7 @@ static ompjit_status generate_module(struct work *w, LLVMModuleRef m,
     ompjit__half_source *s = w->source;
     LLVMTargetMachineRef tm = s->tm;
     uint64_t start = ompjit__now();
-    char passes[] = "default<O3>";
-    passes[sizeof "default<O" - 1] = (char)('0' + s->opt_level);
-    ompjit__llvm_options_begin(&s->opts);
-    ompjit_status status =
-        ompjit__run_passes(m, tm, passes, OMPJIT_STAGE_OPTIMIZE, err);
-    ompjit__llvm_options_end();
+    ompjit_status status = run_passes(s, m, err);
     stage_done(w, OMPJIT_STAGE_OPTIMIZE, &start);
     if (!status && !s->generator)
         s->generator = ompjit__generator_new(tm, LLVMObjectFile);
@@ -271,4 +284,34 @@ ompjit_status ompjit__half_generate(ompjit__compiler *compiler,
                      .object = object};
     return ompjit__guard_within(compiler->llvm_limit_ms, generate, &w,
                                 OMPJIT_STAGE_CODEGEN, err);
+}
+
+/* ---------------------------------------------------------------- remarks */
+
+static ompjit_status optimize(void *arg, ompjit_error *err)
+{
+    struct work *w = arg;
+    ompjit__half_source *s = w->source;
+    s->in_use = true;
+    ompjit__remarks_begin(s->context, w->remarks);
+    ompjit_status status = run_passes(s, s->m, err);
+    ompjit__remarks_end(s->context);
+    if (!status && !ompjit__remarks_unite(w->remarks))
+        status = ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
+    s->in_use = false;
+    return status;
+}
+
+ompjit_status ompjit__half_remarks(ompjit__compiler *compiler,
+                                   const ompjit__unit *unit,
+                                   ompjit__buf *remarks, ompjit_error *err)
+{
+    struct work w = {.compiler = compiler, .remarks = remarks};
+    ompjit_status status =
+        ompjit__half_open(compiler, unit, false, NULL, &w.source, err);
+    if (!status)
+        status = ompjit__guard_within(compiler->llvm_limit_ms, optimize, &w,
+                                      OMPJIT_STAGE_OPTIMIZE, err);
+    ompjit__half_close(w.source);
+    return status;
 }

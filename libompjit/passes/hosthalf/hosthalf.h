@@ -82,5 +82,10 @@ const ompjit__host_half *ompjit__half_facts(const ompjit__half_source *source);
 ompjit_status ompjit__half_generate(ompjit__compiler *compiler,
                                     ompjit__half_source *source, size_t part,
                                     ompjit__buf *object, ompjit_error *err);
+/* Appends the remarks of openmp-opt on a unit's host half, each once
+ * (optimizer/remark.h). Nothing of the code is kept. */
+ompjit_status ompjit__half_remarks(ompjit__compiler *compiler,
+                                   const ompjit__unit *unit,
+                                   ompjit__buf *remarks, ompjit_error *err);
 
 #endif
