@@ -881,6 +881,10 @@ long kb(void) {
 }
 if grep -q '^Private_Dirty:' /proc/self/smaps_rollup 2>/dev/null; then
     grows statements 3 'sink += @; printf("%d\n", sink + @);'
+    grows values 4 'sink + @'
+    grows structs 4 '(struct { int a; double b[2]; }){@, {1, sink}}'
+    grows 'parallel regions' 4 '#pragma omp parallel for reduction(+: sink)
+for (int i = 0; i < @; i++) sink += i;'
     grows functions 24 'int f@(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; } sink = f@(9);'
 else
     skip "memory" "the system does not say how much memory a process has"

@@ -183,6 +183,39 @@ bool keeps_nothing(llvm::StringRef name)
     return llvm::is_contained(names, name);
 }
 
+/* Functions of libomp's that keep none: a region's threads have left its function
+ * when __kmpc_fork_call returns, and places in the source are for tools. */
+bool is_of_regions(llvm::StringRef name)
+{
+    static const llvm::StringRef begins[] = {
+        "__kmpc_fork_call",   "__kmpc_for_static_",  "__kmpc_dispatch_",
+        "__kmpc_barrier",     "__kmpc_critical",     "__kmpc_end_critical",
+        "__kmpc_reduce",      "__kmpc_end_reduce",   "__kmpc_single",
+        "__kmpc_end_single",  "__kmpc_master",       "__kmpc_end_master",
+        "__kmpc_masked",      "__kmpc_end_masked",   "__kmpc_push_num_threads",
+        "__kmpc_push_proc_bind", "__kmpc_global_thread_num", "__kmpc_flush",
+        "__kmpc_serialized_parallel", "__kmpc_end_serialized_parallel"};
+    return llvm::any_of(begins, [&](llvm::StringRef begin) {
+        return name.starts_with(begin);
+    });
+}
+
+/* Does the call keep none of its arguments? */
+bool keeps_nothing(const llvm::CallBase &call)
+{
+    const llvm::Function *f = call.getCalledFunction();
+    return f && (llvm::isa<llvm::MemIntrinsic>(call) ||
+                 keeps_nothing(f->getName()) || is_of_regions(f->getName()));
+}
+
+/* The place in the source that a call of libomp's gets. */
+bool is_place(const llvm::User *user)
+{
+    auto *constant = llvm::dyn_cast<llvm::ConstantStruct>(user);
+    return constant && constant->getType()->hasName() &&
+           constant->getType()->getName() == "struct.ident_t";
+}
+
 /* Is the address gone when the code has run? */
 bool is_passing(const llvm::Value &value)
 {
@@ -190,18 +223,17 @@ bool is_passing(const llvm::Value &value)
         const llvm::User *user = use.getUser();
         if (llvm::isa<llvm::GEPOperator>(user))
             return is_passing(*user);
-        if (auto *call = llvm::dyn_cast<llvm::CallBase>(user)) {
-            const llvm::Function *f = call->getCalledFunction();
-            return call->isArgOperand(&use) && f &&
-                   (llvm::isa<llvm::MemIntrinsic>(call) ||
-                    keeps_nothing(f->getName()));
-        }
-        return llvm::isa<llvm::LoadInst>(user);
+        if (auto *call = llvm::dyn_cast<llvm::CallBase>(user))
+            return call->isArgOperand(&use) && keeps_nothing(*call);
+        if (llvm::isa<llvm::StoreInst>(user))
+            return use.getOperandNo() ==
+                   llvm::StoreInst::getPointerOperandIndex();
+        return llvm::isa<llvm::LoadInst>(user) || is_place(user);
     });
 }
 
-/* A function that is called here alone, or an input's statements, of which C++ has
- * a list. */
+/* A function that is called here alone, or by the threads of a region, or an
+ * input's statements, of which C++ has a list. */
 bool is_passing(const llvm::Function &f, unsigned number)
 {
     if (!is_statements(f, number) && !f.hasLocalLinkage() &&
@@ -210,15 +242,24 @@ bool is_passing(const llvm::Function &f, unsigned number)
     return llvm::all_of(f.uses(), [](const llvm::Use &use) {
         auto *call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
         auto *constant = llvm::dyn_cast<llvm::ConstantStruct>(use.getUser());
-        return (call && call->isCallee(&use)) ||
+        return (call && (call->isCallee(&use) || keeps_nothing(*call))) ||
                (constant && constant->getNumOperands() == 3); /* of the list */
     });
 }
 
-bool is_passing(const llvm::GlobalVariable &v)
+/* The input's value, or its address, which the tool takes out of the module
+ * (value.cc). */
+bool is_value(const llvm::GlobalVariable &v, unsigned number)
+{
+    const std::string name = "input_" + std::to_string(number);
+    return !v.isThreadLocal() &&
+           (v.getName() == name + "_is" || v.getName() == name + "_at");
+}
+
+bool is_passing(const llvm::GlobalVariable &v, unsigned number)
 {
     return v.isDeclaration() || v.getName().starts_with("llvm.") ||
-           (v.isConstant() && v.hasLocalLinkage() &&
+           (((v.isConstant() && v.hasLocalLinkage()) || is_value(v, number)) &&
             is_passing(static_cast<const llvm::Value &>(v)));
 }
 
@@ -228,10 +269,10 @@ bool ompjit_repl::leaves_nothing(const llvm::Module &module, unsigned number)
 {
     return module.alias_empty() && module.ifunc_empty() &&
            llvm::all_of(module.globals(),
-                        [](const llvm::GlobalVariable &v) {
-                            return is_passing(v);
+                        [&](const llvm::GlobalVariable &v) {
+                            return is_passing(v, number);
                         }) &&
            llvm::all_of(module, [&](const llvm::Function &f) {
-               return f.isDeclaration() || is_passing(f, number);
+               return f.isDeclarationForLinker() || is_passing(f, number);
            });
 }

@@ -123,6 +123,7 @@ static void unit_free(struct unit *u)
     ompjit_module_destroy(u->mod);
     input_free(&u->in);
     answer_free(&u->answer);
+    free(u->value);
     free(u);
 }
 
@@ -585,6 +586,24 @@ static show_how how_of(struct ways *ways)
                       .data = ways};
 }
 
+/* The value has a copy, where its module is thrown away; else the module stays.
+ * A type's size is a multiple of its alignment. */
+static void *copy_value(struct unit *u, void *at)
+{
+    const size_t size = u->answer.value.size;
+    const size_t bits = (uintptr_t)at | size | 4096;
+    const size_t alignment = bits & -bits;
+    void *copy = NULL;
+    if (!u->answer.leaves_nothing)
+        return at;
+    if (size && !posix_memalign(&copy, alignment < sizeof copy ? sizeof copy
+                                                               : alignment,
+                                size))
+        u->value = memcpy(copy, at, size);
+    u->answer.leaves_nothing = copy != NULL;
+    return copy ? copy : at;
+}
+
 /* The object that the value is, which later inputs know by input_N_is. It may be
  * what a null pointer leads to. False: there is no value. */
 static bool value_address(struct unit *u, void **address)
@@ -597,6 +616,8 @@ static bool value_address(struct unit *u, void **address)
     const bool some = *address;
     if (some && v->form == OMPJIT__REPL_POINTER)
         memcpy(address, *address, sizeof *address);
+    else if (some)
+        *address = copy_value(u, *address);
     if (*address && symbol)
         symbols_add(u->e->symbols, symbol, *address, u->in.number);
     free(symbol);
@@ -737,6 +758,7 @@ static bool try(struct unit *u, struct outcome *out)
 static void drop_module(struct unit *u)
 {
     engine *e = u->e;
+    const enum ompjit__repl_value form = u->answer.value.form;
     if (u->optimized)
         guard_remove(e, u->optimized);
     guard_remove(e, u->mod);
@@ -745,7 +767,8 @@ static void drop_module(struct unit *u)
     u->mod = u->optimized = NULL;
     u->linked = false;
     ompjit__buf_free(&u->answer.host);
-    if (!u->answer.nnames)
+    if (!u->answer.nnames && form != OMPJIT__REPL_DIRECT &&
+        form != OMPJIT__REPL_POINTER)
         symbols_drop(e->symbols, u->in.number);
 }
 

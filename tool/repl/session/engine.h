@@ -35,6 +35,7 @@ struct unit {
     ompjit_module *optimized;
     unsigned user;
     const struct object *object; /* shows its value; NULL: nothing has to */
+    void *value; /* a copy, where the module goes; NULL: there is none    */
 };
 
 struct engine {
