@@ -183,8 +183,9 @@ bool keeps_nothing(llvm::StringRef name)
     return llvm::is_contained(names, name);
 }
 
-/* Functions of libomp's that keep none: a region's threads have left its function
- * when __kmpc_fork_call returns, and places in the source are for tools. */
+/* Functions of OpenMP's that keep none: a region's threads have left its function
+ * when __kmpc_fork_call returns, a kernel has ended when __tgt_target_kernel does
+ * (those of tasks have other callers), and places in the source are for tools. */
 bool is_of_regions(llvm::StringRef name)
 {
     static const llvm::StringRef begins[] = {
@@ -194,7 +195,10 @@ bool is_of_regions(llvm::StringRef name)
         "__kmpc_end_single",  "__kmpc_master",       "__kmpc_end_master",
         "__kmpc_masked",      "__kmpc_end_masked",   "__kmpc_push_num_threads",
         "__kmpc_push_proc_bind", "__kmpc_global_thread_num", "__kmpc_flush",
-        "__kmpc_serialized_parallel", "__kmpc_end_serialized_parallel"};
+        "__kmpc_serialized_parallel", "__kmpc_end_serialized_parallel",
+        "__kmpc_fork_teams",  "__kmpc_push_num_teams", "__tgt_target_kernel",
+        "__tgt_target_data_begin_mapper", "__tgt_target_data_end_mapper",
+        "__tgt_target_data_update_mapper"};
     return llvm::any_of(begins, [&](llvm::StringRef begin) {
         return name.starts_with(begin);
     });
@@ -208,12 +212,17 @@ bool keeps_nothing(const llvm::CallBase &call)
                  keeps_nothing(f->getName()) || is_of_regions(f->getName()));
 }
 
-/* The place in the source that a call of libomp's gets. */
-bool is_place(const llvm::User *user)
+/* Does the constant hold texts for tools: a place in the source that a call of
+ * libomp's gets, or the names of a region's variables? */
+bool is_for_tools(const llvm::User *user)
 {
-    auto *constant = llvm::dyn_cast<llvm::ConstantStruct>(user);
-    return constant && constant->getType()->hasName() &&
-           constant->getType()->getName() == "struct.ident_t";
+    if (auto *place = llvm::dyn_cast<llvm::ConstantStruct>(user))
+        return place->getType()->hasName() &&
+               place->getType()->getName() == "struct.ident_t";
+    return llvm::isa<llvm::ConstantArray>(user) &&
+           llvm::all_of(user->users(), [](const llvm::User *of) {
+               return of->getName().starts_with(".offload_mapnames");
+           });
 }
 
 /* Is the address gone when the code has run? */
@@ -228,7 +237,7 @@ bool is_passing(const llvm::Value &value)
         if (llvm::isa<llvm::StoreInst>(user))
             return use.getOperandNo() ==
                    llvm::StoreInst::getPointerOperandIndex();
-        return llvm::isa<llvm::LoadInst>(user) || is_place(user);
+        return llvm::isa<llvm::LoadInst>(user) || is_for_tools(user);
     });
 }
 
@@ -256,9 +265,27 @@ bool is_value(const llvm::GlobalVariable &v, unsigned number)
            (v.getName() == name + "_is" || v.getName() == name + "_at");
 }
 
+/* What a target region has: the tool registers it for as long as the module is
+ * there. Entries of variables and functions, which the device keeps, are others. */
+bool is_of_region(const llvm::GlobalVariable &v)
+{
+    if (!v.isConstant() || v.isDeclaration())
+        return false;
+    if (v.getName().starts_with(".offloading.entry."))
+        return llvm::all_of(
+            v.getInitializer()->operands(), [](const llvm::Use &part) {
+                auto *g = llvm::dyn_cast<llvm::GlobalValue>(&*part);
+                return !g || g->getName().starts_with(".offloading.") ||
+                       g->getName().ends_with(".region_id");
+            });
+    return v.getName().starts_with(".offload") ||
+           v.getName().ends_with(".region_id");
+}
+
 bool is_passing(const llvm::GlobalVariable &v, unsigned number)
 {
     return v.isDeclaration() || v.getName().starts_with("llvm.") ||
+           is_of_region(v) ||
            (((v.isConstant() && v.hasLocalLinkage()) || is_value(v, number)) &&
             is_passing(static_cast<const llvm::Value &>(v)));
 }

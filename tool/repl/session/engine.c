@@ -796,7 +796,8 @@ static void execute(struct unit *u, struct outcome *out)
     } else if (u->linked && take_value(u, out, &err)) {
         outcome_fail(out, &u->in, &err);
         drop_last(u->e, out);
-    } else if (u->linked && u->answer.leaves_nothing) {
+    } else if (u->linked && u->answer.leaves_nothing &&
+               !u->answer.lacks.size) {
         drop_module(u);
     }
 }
