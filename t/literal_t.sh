@@ -27,6 +27,20 @@ like "$host" '%a.casted = alloca i64' "  they are packed into words"
 like "$("$ompjit" compile "$tmp/sides.c" -o "$tmp/sides.ll" &&
     cat "$tmp/sides.ll")" 'ptx_kernel void @.*\(ptr .*, ptr .*%x, i64 .*%n, i64 .*%a\)' \
     "  and words are the kernel's parameters"
+cat >"$tmp/long.c" <<'END'
+void f(long double a, double *x)
+{
+#pragma omp target map(tofrom: x[:4]) MAP
+    x[0] = VALUE;
+}
+END
+host=$("$ompjit" compile '-DMAP=map(to: a)' -DVALUE=1 "$tmp/long.c" \
+    --emit host-ll -o -)
+like "$host" '@.offload_sizes = .*, i64 16\]' "a long double: 16 bytes"
+like "$host" '@.offload_maptypes = .*, i64 1\]' "  of storage"
+fails_with "'a' requires 128 bit size 'long double' type support" \
+    "  which no GPU computes with" "$ompjit" compile -DMAP= '-DVALUE=(double)a' \
+    "$tmp/long.c" -o "$tmp/long.ptx"
 
 # --------------------------------------------------------------------- results
 for memory in separate shared auto; do
@@ -81,6 +95,7 @@ costs "tofrom: comes back" 20 21 '-DMAP=map(tofrom: a, b)'
 costs "always: is copied" 21 21 '-DMAP=map(to: b) map(always, to: a)'
 costs "written by the kernel" 21 21 '-DWRITE=if (i==99) a=3'
 costs "larger than a word" 20 21 '-DTYPE=struct { long u, v; }'
+costs "long double" 20 21 '-DTYPE=long double' -DVALUE=
 
 # Without memory for values they are mapped.
 succeeds "a driver without memory for values" emulated \

@@ -49,6 +49,8 @@ program() {
         done
     fi
     agrees check "$ompjit" run -q -fwrapv --device=host --check "$tmp/p.c"
+    agrees "plain, check" "$ompjit" run -q --device=host --check \
+        --host-ir "$tmp/host.ll" "$tmp/plain.ll"
     is "$wrong" "" "program $1, regions: $2"
 }
 

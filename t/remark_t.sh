@@ -272,6 +272,8 @@ for clang in "$CLANG" clang-19; do
     opts=--opt=openmp-opt-shared-limit=8
     ir shared.c
     says_not "  and not" '^OMP111 15 '
+    says "  because it has no place, so the kernel stays generic" \
+        '^OMPJIT111 15 : The kernel stays generic \| a variable .* no place'
     opts="$verbose $merging"
     ir guards.c
     says "  guards become one" '^OMPJIT103 .* 3 pieces .* guarded as 1 '

@@ -20,6 +20,9 @@ static int x[N];
 #ifndef CHANGE
 #define CHANGE
 #endif
+#ifndef VALUE
+#define VALUE + (int)*(char *)&a + (int)*(char *)&b
+#endif
 #ifndef WRITE
 #define WRITE
 #endif
@@ -32,12 +35,12 @@ int main(void)
         CHANGE;
 #pragma omp target teams distribute parallel for MAP
         for (int i = 0; i < N; i++) {
-            x[i] = i + (int)*(char *)&a + (int)*(char *)&b;
+            x[i] = i VALUE;
             WRITE;
         }
     }
     for (int i = 0; i < N; i++)
-        wrong += x[i] != i + *(char *)&a + *(char *)&b;
+        wrong += x[i] != i VALUE;
     printf("%d\n", wrong);
 }
 #else
