@@ -1031,4 +1031,24 @@ is "$out" "(int) 2
 (int) 1
 (int) 1
 (int) 1" "  prints that"
+printf '%s\n' '#pragma omp begin declare target' \
+    'template <typename T> struct d { static T n; };' \
+    'template <typename T> T d<T>::n = 7;' \
+    '#pragma omp end declare target' \
+    'inline int next() { static int k = 100; return ++k; }' \
+    'template <typename T> T up() { static T k = T(5); return ++k; }' \
+    'int r[3];' 'void both();' >inputs.cc
+for i in 1 2 3; do
+    printf '%s\n' '#pragma omp target map(tofrom: r)' \
+        '{ r[0] = next(); r[1] = up<int>(); r[2] = ++d<int>::n; }' 'r'
+done >>inputs.cc
+printf '%s\n' 'next()' 'd<int>::n' '#pragma omp target update from(d<int>::n)' \
+    'd<int>::n' >>inputs.cc
+succeeds "static variables on a device" repl --device host inputs.cc
+is "$out" "(int[3]) {101, 6, 8}
+(int[3]) {102, 7, 9}
+(int[3]) {103, 8, 10}
+(int) 101
+(int) 7
+(int) 10" "  are one object for all inputs"
 done_testing

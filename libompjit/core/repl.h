@@ -19,7 +19,8 @@
  * Lacking: inputs whose device code was made with the last input, and lacks, or
  * lacked, functions: how many there are; of each number, functions (bytes: a
  * number of symbols, and these; none: empty), and of the last input its host
- * half's bitcode.
+ * half's bitcode. Behind them a number, and symbols that the last input's device
+ * code defines for all (frontend/repl/instances.cc).
  *
  * A request is a head and its bytes (base/pack.h). An answer comes in pieces of
  * OMPJIT__REPL_PIECE bytes at most, head included: a process that is killed

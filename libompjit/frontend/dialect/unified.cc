@@ -8,7 +8,9 @@
 // none. They are the host's: the device half gets a pointer to each.
 //
 // In a session (frontend/repl/device_variable.cc) the device half has pointers
-// to variables of earlier inputs, and the host half nothing of them.
+// to variables of earlier inputs, and the host half nothing of them. So are
+// variables that C++ has once for all files (frontend/repl/instances.cc): the
+// first input's has an entry, whose host variable stands for it alone.
 #include <string>
 #include <llvm-c/Core.h>
 #include <llvm/ADT/DenseMap.h>
@@ -21,6 +23,8 @@
 extern "C" { // frontend/frontend.h is C
 bool ompjit__requires_unified(LLVMModuleRef host);
 void ompjit__link_entry(LLVMModuleRef host, LLVMValueRef pointer);
+void ompjit__variable_entry(LLVMModuleRef host, LLVMValueRef variable,
+                            const char *name, uint64_t size);
 bool ompjit__unify_variables(LLVMModuleRef device, LLVMModuleRef host);
 bool ompjit__point_to_session(LLVMModuleRef device, LLVMModuleRef host);
 }
@@ -108,11 +112,62 @@ static llvm::GlobalVariable *find_or_declare(llvm::Module &m,
                    llvm::GlobalValue::ExternalLinkage, nullptr, symbol);
 }
 
+// The variable can be found by that name on the host.
+static void list_for_session(llvm::GlobalVariable &g, llvm::StringRef known_as,
+                             llvm::Module &host)
+{
+    const uint64_t size =
+        g.getDataLayout().getTypeAllocSize(g.getValueType());
+    auto *type =
+        llvm::ArrayType::get(llvm::Type::getInt8Ty(host.getContext()), size);
+    auto *known = new llvm::GlobalVariable(
+        host, type, false, llvm::GlobalValue::ExternalLinkage,
+        llvm::Constant::getNullValue(type), known_as);
+    ompjit__variable_entry(llvm::wrap(&host), llvm::wrap(known),
+                           g.getName().str().c_str(), size);
+}
+
+static void read_from_session(llvm::GlobalVariable &g, llvm::StringRef known_as,
+                              llvm::Module &host)
+{
+    const std::string name = (g.getName() + "_decl_tgt_ref_ptr").str();
+    read_pointer(g, new_pointer(*g.getParent(), name,
+                                llvm::Constant::getNullValue(g.getType())));
+    g.setVisibility(llvm::GlobalValue::DefaultVisibility);
+    g.setLinkage(llvm::GlobalValue::InternalLinkage); /* nobody uses it */
+    ompjit__link_entry(llvm::wrap(&host),
+                       llvm::wrap(new_pointer(
+                           host, name, find_or_declare(host, known_as))));
+}
+
+// False: there are no such variables.
+static bool share_statics(llvm::Module &device, llvm::Module &host)
+{
+    std::vector<llvm::GlobalVariable *> all;
+    bool found = false;
+    for (llvm::GlobalVariable &g : device.globals())
+        all.push_back(&g);
+    for (llvm::GlobalVariable *g : all) {
+        if (g->hasAttribute("ompjit-known-as"))
+            list_for_session(
+                *g, g->getAttribute("ompjit-known-as").getValueAsString(),
+                host);
+        else if (g->hasAttribute("ompjit-read-from"))
+            read_from_session(
+                *g, g->getAttribute("ompjit-read-from").getValueAsString(),
+                host);
+        else
+            continue;
+        found = true;
+    }
+    return found;
+}
+
 bool ompjit__point_to_session(LLVMModuleRef device_ref, LLVMModuleRef host_ref)
 {
     llvm::Module &device = *llvm::unwrap(device_ref);
     llvm::Module &host = *llvm::unwrap(host_ref);
-    bool found = false;
+    bool found = share_statics(device, host);
     for (llvm::GlobalVariable &g : device.globals()) {
         if (!g.hasAttribute("ompjit-points-to") ||
             host.getNamedValue(g.getName()))

@@ -131,6 +131,8 @@ llvm::Module *Generator::generate(unsigned number)
         });
     for (clang::DeclGroupRef group : session.requirements)
         generator->HandleTopLevelDecl(group);
+    for (clang::VarDecl *v : session.variable_instances)
+        generator->HandleCXXStaticMemberVarInstantiation(v);
     for (const auto &event : session.recorder.events)
         event(*generator);
     constructs = add_late_variables(session, *generator);
@@ -139,6 +141,7 @@ llvm::Module *Generator::generate(unsigned number)
         return nullptr;
     if (session.device) {
         mark_pointers(session, *generator);
+        share_on_device(session, *generator->GetModule(), number);
     } else {
         undefine_late_variables(session, *generator);
         share();

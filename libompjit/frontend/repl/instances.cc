@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * In the host half: what C++ lets each file define that uses it, where a session
- * has one for all inputs.
+ * What C++ lets each file define that uses it, where a session has one for all
+ * inputs. In the host half:
  *
  * - Inline variables, static members of class templates, static variables of
  *   inline functions: the first input whose code has one defines it, and the
@@ -10,6 +10,9 @@
  *   declare them.
  * - Instances of function templates that an input uses before the template is
  *   defined: the input that defines it has their code.
+ *
+ * In the device half the same variables: modules of devices are not linked with
+ * each other, so code of later inputs reads a pointer to the first one's.
  *
  * The tool gets their symbols, which inputs do not declare by name.
  */
@@ -39,6 +42,16 @@ void leave_group(llvm::Module &module, const llvm::Comdat *group)
             each.setComdat(nullptr);
 }
 
+/* The earlier module has the variable, and its entry for devices. */
+void undefine(llvm::Module &module, llvm::GlobalVariable &v)
+{
+    llvm::GlobalVariable *entry = module.getNamedGlobal(
+        (".offloading.entry." + v.getName()).str());
+    v.setInitializer(nullptr);
+    if (entry && entry->use_empty())
+        entry->eraseFromParent();
+}
+
 bool is_lock(const llvm::GlobalVariable &v)
 {
     return v.hasCommonLinkage() && v.getName().starts_with(OMPJIT__REPL_LOCK);
@@ -60,9 +73,32 @@ void ompjit_repl::share_inline_variables(Session &session,
         leave_group(module, v.getComdat());
         v.setLinkage(llvm::GlobalValue::ExternalLinkage);
         if (session.inline_variables.count(symbol))
-            v.setInitializer(nullptr);
+            undefine(module, v);
         else
             session.symbols_for_all.push_back({symbol, false});
+    }
+}
+
+/* The dialect makes the pointers, and a variable of the host half that stands for
+ * the device's (frontend/dialect/unified.cc): the host's own may be mapped. What
+ * else each module may define belongs to a kernel. */
+void ompjit_repl::share_on_device(Session &session, llvm::Module &module,
+                                  unsigned number)
+{
+    for (llvm::GlobalVariable &v : module.globals()) {
+        if (!is_for_all(v) || !v.getName().starts_with("_Z"))
+            continue;
+        const std::string known = v.getName().str() + ".on_device";
+        const auto [at, first] =
+            session.device_statics.emplace(known, number);
+        if (first)
+            session.symbols_for_all.push_back({known, false});
+        leave_group(module, v.getComdat());
+        v.setLinkage(llvm::GlobalValue::ExternalLinkage);
+        v.setVisibility(llvm::GlobalValue::ProtectedVisibility);
+        v.addAttribute(at->second == number ? "ompjit-known-as"
+                                            : "ompjit-read-from",
+                       known);
     }
 }
 
@@ -116,6 +152,10 @@ void ompjit_repl::complete_instances(Session &session)
 
 void ompjit_repl::keep_instances(Session &session)
 {
+    if (session.device)
+        session.variable_instances.insert(session.variable_instances.end(),
+                                          session.recorder.instances.begin(),
+                                          session.recorder.instances.end());
     for (const SymbolForAll &each : session.symbols_for_all)
         if (!each.function)
             session.inline_variables.insert(each.name);

@@ -179,6 +179,7 @@ class Recorder : public clang::ASTConsumer {
   public:
     std::vector<std::function<void(clang::ASTConsumer &)>> events;
     std::vector<clang::DeclGroupRef> groups;
+    std::vector<clang::VarDecl *> instances; /* of variables */
 
     void begin();
     bool HandleTopLevelDecl(clang::DeclGroupRef group) override;
@@ -274,6 +275,10 @@ class Session {
     std::vector<clang::VarDecl *> host_variables;   /* others              */
     std::map<unsigned, Earlier> earlier; /* inputs of the device half */
     std::set<std::string> inline_variables;           /* instances.cc */
+    /* In the device half: such variables, by their names for later inputs, and
+     * the input whose code has them. */
+    std::map<std::string, unsigned> device_statics;
+    std::vector<clang::VarDecl *> variable_instances; /* so, of templates */
     std::set<clang::FunctionDecl *> lacking_instances; /* so */
 
     Session(clang::CompilerInstance &compiler, clang::Parser &parser,
@@ -379,6 +384,9 @@ void mark_pointers(Session &session, clang::CodeGenerator &generator);
 /* instances.cc */
 /* The module declares variables that an earlier one defines. */
 void share_inline_variables(Session &session, llvm::Module &module);
+/* In the device half: the code of that input reads those of earlier ones through
+ * pointers, and later ones can read its own. */
+void share_on_device(Session &session, llvm::Module &module, unsigned number);
 /* The session knows the instances that the module lacks. */
 void note_lacking_instances(Session &session, clang::CodeGenerator &generator,
                             const llvm::Module &module);

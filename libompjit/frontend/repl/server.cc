@@ -142,18 +142,18 @@ Input read_input_request(ompjit__reader *r)
     return input;
 }
 
-std::map<unsigned, Earlier> read_lacking(ompjit__reader r)
+std::map<unsigned, Earlier> read_lacking(ompjit__reader *r)
 {
     std::map<unsigned, Earlier> lacking;
-    for (size_t n = ompjit__read_count(&r); n; n--) {
-        Earlier &earlier = lacking[(unsigned)ompjit__read_number(&r)];
+    for (size_t n = ompjit__read_count(r); n; n--) {
+        Earlier &earlier = lacking[(unsigned)ompjit__read_number(r)];
         size_t size;
-        const void *symbols = ompjit__read_bytes(&r, &size);
+        const void *symbols = ompjit__read_bytes(r, &size);
         ompjit__reader names = {static_cast<const char *>(symbols), size,
                                 false};
         for (size_t i = ompjit__read_count(&names); i; i--)
             earlier.lacks.insert(read_string(&names));
-        const void *host = ompjit__read_bytes(&r, &size);
+        const void *host = ompjit__read_bytes(r, &size);
         earlier.host.assign(static_cast<const char *>(host), size);
     }
     return lacking;
@@ -183,8 +183,10 @@ class Server {
                 drop_standby();
             if (head.kind == OMPJIT__REPL_REPLAY && replay(head, bytes))
                 continue;
-            if (head.kind == OMPJIT__REPL_KEEP)
-                keep(read_lacking(r));
+            if (head.kind == OMPJIT__REPL_KEEP) {
+                keep(read_lacking(&r));
+                note_statics(&r, last.number);
+            }
             if (may_stand_by(head) && !has_request(REST_MS))
                 begin_standby();
             more = read_request(head, bytes);
@@ -605,15 +607,25 @@ class Server {
         }
     }
 
+    /* The input's device code has these. */
+    void note_statics(ompjit__reader *r, unsigned number)
+    {
+        for (size_t n = ompjit__read_count(r); n; n--)
+            session.device_statics.emplace(read_string(r), number);
+    }
+
     /* ---------------------------------------------------------- replay */
 
     using Kept = std::pair<Input, std::map<unsigned, Earlier>>;
 
-    static Kept read_replay(const std::string &bytes)
+    Kept read_replay(const std::string &bytes)
     {
         ompjit__reader r = {bytes.data(), bytes.size(), false};
-        Input input = read_input_request(&r);
-        return {input, read_lacking(r)};
+        Kept kept;
+        kept.first = read_input_request(&r);
+        kept.second = read_lacking(&r);
+        note_statics(&r, kept.first.number);
+        return kept;
     }
 
     /* As many as are there, of which one process finds out whether they are good.

@@ -24,6 +24,7 @@ void Recorder::begin()
 {
     events.clear();
     groups.clear();
+    instances.clear();
 }
 
 /* A directive like `declare target to(x)` hands x over once more. */
@@ -102,6 +103,7 @@ void Recorder::AssignInheritanceModel(clang::CXXRecordDecl *record)
 
 void Recorder::HandleCXXStaticMemberVarInstantiation(clang::VarDecl *v)
 {
+    instances.push_back(v);
     events.push_back([=](clang::ASTConsumer &to) {
         to.HandleCXXStaticMemberVarInstantiation(v);
     });

@@ -424,7 +424,8 @@ static bool is_lacking(const engine *e)
 }
 
 /* The list for the front end: the input itself, where its code lacks functions,
- * and those whose code it has completed. */
+ * and those whose code it has completed; and what its device code defines for
+ * all. */
 static void list_lacking(const struct unit *u, ompjit__buf *list)
 {
     const struct answer *a = &u->answer;
@@ -438,6 +439,19 @@ static void list_lacking(const struct unit *u, ompjit__buf *list)
         front_add_lacking(list, a->remade[i].number,
                           of ? &of->answer.lacks : &a->remade[i].lacks, NULL);
     }
+    ompjit__pack_number(list, a->nof_devices);
+    for (size_t i = 0; i < a->nof_devices; i++)
+        ompjit__pack_string(list, a->of_devices[i].symbol);
+}
+
+static bool add_for_all(struct unit *u, const struct symbol_for_all *all,
+                        size_t n)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < n; i++)
+        good = symbols_add_late(u->e->symbols, all[i].symbol, all[i].function,
+                                find_in_unit, u, u->in.number);
+    return good;
 }
 
 /* The names that the input has. Inline functions, and what no code is made of,
@@ -458,11 +472,8 @@ static bool add_names(struct unit *u)
             good = symbols_declare(u->e->symbols, name->symbol,
                                    u->in.number);
     }
-    for (size_t i = 0; good && i < a->nfor_all; i++)
-        good = symbols_add_late(u->e->symbols, a->for_all[i].symbol,
-                                a->for_all[i].function, find_in_unit, u,
-                                u->in.number);
-    return good;
+    return good && add_for_all(u, a->for_all, a->nfor_all) &&
+           add_for_all(u, a->of_devices, a->nof_devices);
 }
 
 void engine_forget(engine *e, ompjit_module *mod)
@@ -797,7 +808,7 @@ static void execute(struct unit *u, struct outcome *out)
         outcome_fail(out, &u->in, &err);
         drop_last(u->e, out);
     } else if (u->linked && u->answer.leaves_nothing &&
-               !u->answer.lacks.size) {
+               !u->answer.lacks.size && !u->answer.nof_devices) {
         drop_module(u);
     }
 }

@@ -119,6 +119,8 @@ struct answer {
     size_t nmembers;
     struct symbol_for_all *for_all;
     size_t nfor_all;
+    struct symbol_for_all *of_devices; /* the same of the device half's */
+    size_t nof_devices;
     struct value value;
     struct completion *completions;
     size_t ncompletions;

@@ -61,6 +61,13 @@ void messages_free(struct message *messages, size_t n)
     free(messages);
 }
 
+static void free_for_all(struct symbol_for_all *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(all[i].symbol);
+    free(all);
+}
+
 void answer_free(struct answer *a)
 {
     messages_free(a->messages, a->nmessages);
@@ -84,9 +91,8 @@ void answer_free(struct answer *a)
         free(a->members[i].symbol);
         free(a->members[i].type);
     }
-    for (size_t i = 0; i < a->nfor_all; i++)
-        free(a->for_all[i].symbol);
-    free(a->for_all);
+    free_for_all(a->for_all, a->nfor_all);
+    free_for_all(a->of_devices, a->nof_devices);
     free(a->shapes);
     free(a->members);
     free(a->completions);
@@ -308,9 +314,13 @@ bool answer_add_device(struct answer *a, const ompjit__buf *reply)
     if (other.verdict == OMPJIT__REPL_GOOD) {
         a->device = other.host;
         a->lacks = other.lacks;
+        a->of_devices = other.for_all;
+        a->nof_devices = other.nfor_all;
         a->remade = other.remade;
         a->nremade = other.nremade;
         other.host = other.lacks = (ompjit__buf){0};
+        other.for_all = NULL;
+        other.nfor_all = 0;
         other.remade = NULL;
         other.nremade = 0;
         answer_free(&other);
