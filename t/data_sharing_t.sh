@@ -192,6 +192,61 @@ if [ -e "${PTXI:-}/libcuda.so.1" ]; then
     done
 fi
 
+# rounds NAME BARRIERS: standard input, a loop of serial code and a parallel region, has
+# BARRIERS in its loop, and the same results as on the host and in generic mode.
+rounds() {
+    {
+        cat <<'END'
+#include <omp.h>
+#include <stdio.h>
+int main(void)
+{
+    static int a[128], b[64];
+    int r = 0, sum = 0;
+#pragma omp target teams num_teams(2) thread_limit(64) map(tofrom : a, b, r)
+    {
+END
+        cat
+        cat <<'END'
+    }
+    for (int i = 0; i < 128; i++)
+        sum = sum * 31 + a[i] + b[i % 64];
+    printf("%d %d\n", sum, r);
+}
+END
+    } >"$tmp/rounds.c"
+    is "$(barriers "$tmp/rounds.c" | sed 's/.* //')" "$2" \
+        "$1: $2 barriers a round"
+    right=$("$ompjit" run -q --device=host "$tmp/rounds.c")
+    [ -e "${PTXI:-}/libcuda.so.1" ] || return 0
+    for schedule in PTXI_SLICE=4 PTXI_SLICE=100000 "PTXI_SLICE=1 PTXI_SEED=3" \
+        "PTXI_SLICE=4 OMPJIT_OPT=openmp-opt-disable-spmdization"; do
+        # shellcheck disable=SC2086 # two variables
+        succeeds "  $schedule" emulated $schedule PTXI_LOG="$tmp/ptxi.log" \
+            timeout 120 "$ompjit" run -q "$tmp/rounds.c"
+        is "$out" "$right" "  right results"
+    done
+}
+rounds "a barrier for the first round alone" 2 <<'END'
+        int t[8] = {0};
+        int s = 0, at = omp_get_team_num() * 64;
+        for (int k = 0; k < 50; k++) {
+            t[k % 8] = s + k;
+#pragma omp parallel num_threads(64)
+            a[at + omp_get_thread_num()] += t[k % 8];
+            s += a[at + 3];
+        }
+END
+rounds "serial code that reads what it writes" 2 <<'END'
+        if (omp_get_team_num() == 0)
+            for (int k = 0; k < 50; k++) {
+                b[k] = b[k * 7 % 64] + k;
+#pragma omp parallel num_threads(64)
+                a[omp_get_thread_num()] += b[k];
+                r += a[k];
+            }
+END
+
 row scalars 1 233 31
 row scalars 2 241 31
 row scalars 4 257 31

@@ -61,6 +61,12 @@ static const struct row {
      GET("u", "@x") BARRIER GUARD("1", SET("@y")) BARRIER GET("v", "@y")},
     {"between a read and thread 0's store to the variable", 2,
      GET("u", "@x") BARRIER GUARD("1", SET("@x")) BARRIER GET("v", "@x")},
+    {"before a guard that alone uses what is read", 1,
+     GET("u", "@x") BARRIER GUARD("1", "  store i32 %u, " SHARED "@x\n")
+         BARRIER GET("v", "@x")},
+    {"before one, while another thread stores what is read", 2,
+     GET("u", "@x") BARRIER GUARD("1", "  store i32 %u, " SHARED "@y\n")
+         GUARD_IF("2", "1", SET("@x")) BARRIER GET("v", "@x")},
     {"between two reads of a variable", 0,
      GET("u", "@x") BARRIER GET("v", "@x")},
     {"between a read by a pointer and a store to what it may point to", 2,

@@ -17,7 +17,11 @@
  * A barrier is dropped where no two accesses conflict of which one comes before
  * it, and behind the barrier before, and the other behind it, up to the next
  * one. Two accesses conflict if one of them writes, they may be of the same
- * memory, and they may be of different threads.
+ * memory, and they may be of different threads. A barrier at a loop's beginning
+ * that orders nothing of one round and the next moves in front of the loop.
+ *
+ * All threads load what thread 0 alone uses in its guarded code. Such loads move
+ * there first, so that they are accesses of thread 0.
  *
  * The runtime's function for variables that it allocates itself has such
  * guards, too. It becomes part of the kernels that call it first.
@@ -29,6 +33,7 @@
 #include <llvm/ADT/DepthFirstIterator.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
@@ -157,14 +162,17 @@ bool conflict(const Accesses &before, const Accesses &behind)
 
 class Kernel {
 public:
-    explicit Kernel(Function &function) : f(function)
+    explicit Kernel(Function &function) : f(function), dt(f), loops(dt)
     {
         findMain();
     }
+    void sinkLoads();
     void dropBarriers();
 
 private:
     Function &f;
+    DominatorTree dt;
+    LoopInfo loops;
     SmallPtrSet<const BasicBlock *, 16> main; /* of thread 0 alone */
     DenseMap<const Value *, bool> own;        /* of variables, once known */
 
@@ -173,7 +181,13 @@ private:
     bool add(const Instruction &i, Accesses &to);
     bool addPlain(const Instruction &i, const Value *pointer, bool writes,
                   Accesses &to);
-    bool collect(const Instruction &barrier, bool forward, Accesses &to);
+    bool collect(const Instruction &barrier, bool forward,
+                 const BasicBlock *without, Accesses &to);
+    bool isNeedless(const Instruction &barrier, const BasicBlock *without);
+    bool moveOut(Instruction &barrier);
+    bool isStillThere(const LoadInst &load, const Instruction &barrier);
+    bool maySink(const Instruction &i, const Instruction *barrier);
+    void sinkInto(BasicBlock &guarded);
 };
 
 /* Does thread 0 alone come to the block, which has one way in? */
@@ -194,7 +208,6 @@ bool isGuarded(const BasicBlock &block)
 
 void Kernel::findMain()
 {
-    DominatorTree dt(f);
     for (const DomTreeNode *node : depth_first(dt.getRootNode())) {
         const DomTreeNode *above = node->getIDom();
         if ((above && main.contains(above->getBlock())) ||
@@ -261,9 +274,10 @@ bool Kernel::add(const Instruction &i, Accesses &to)
                        main.contains(i.getParent()), false});
 }
 
-/* The accesses from the barrier to the next ones, or back to those before.
- * False: there are too many. */
-bool Kernel::collect(const Instruction &barrier, bool forward, Accesses &to)
+/* The accesses from the barrier to the next ones, or back to those before and
+ * not to the block `without`. False: there are too many. */
+bool Kernel::collect(const Instruction &barrier, bool forward,
+                     const BasicBlock *without, Accesses &to)
 {
     SmallPtrSet<const BasicBlock *, 16> seen;
     SmallVector<const BasicBlock *, 16> todo;
@@ -282,13 +296,37 @@ bool Kernel::collect(const Instruction &barrier, bool forward, Accesses &to)
             else
                 append_range(todo, predecessors(block));
         }
-        while (!todo.empty() && !seen.insert(todo.back()).second)
+        while (!todo.empty() && (todo.back() == without ||
+                                 !seen.insert(todo.back()).second))
             todo.pop_back();
         if (todo.empty())
             return true;
         block = todo.pop_back_val();
         at = forward ? &block->front() : &block->back();
     }
+}
+
+/* Does it order nothing, or nothing but what comes from `without`? */
+bool Kernel::isNeedless(const Instruction &barrier, const BasicBlock *without)
+{
+    Accesses before, behind;
+    return collect(barrier, false, without, before) &&
+           collect(barrier, true, nullptr, behind) &&
+           !conflict(before, behind);
+}
+
+/* Each thread that comes to the loop comes to the barrier, so the barrier may be
+ * before the loop. */
+bool Kernel::moveOut(Instruction &barrier)
+{
+    const Loop *loop = loops.getLoopFor(barrier.getParent());
+    BasicBlock *before = loop && loop->getHeader() == barrier.getParent()
+                             ? loop->getLoopPreheader()
+                             : nullptr;
+    if (!before || !isNeedless(barrier, before))
+        return false;
+    barrier.moveBefore(before->getTerminator()->getIterator());
+    return true;
 }
 
 void Kernel::dropBarriers()
@@ -300,12 +338,68 @@ void Kernel::dropBarriers()
         if (isTeamBarrier(i))
             barriers.push_back(&i);
     }
-    for (Instruction *barrier : barriers) {
-        Accesses before, behind;
-        if (collect(*barrier, false, before) &&
-            collect(*barrier, true, behind) && !conflict(before, behind))
+    for (Instruction *barrier : barriers)
+        if (isNeedless(*barrier, nullptr))
             barrier->eraseFromParent();
+        else
+            while (moveOut(*barrier))
+                ;
+}
+
+/* Are all of the value's users in the block, and one at least? */
+bool isOnlyUsedIn(const Instruction &i, const BasicBlock &block)
+{
+    return !i.use_empty() && all_of(i.users(), [&](const User *user) {
+        auto *at = dyn_cast<Instruction>(user);
+        return at && at->getParent() == &block && !isa<PHINode>(at);
+    });
+}
+
+/* May thread 0 alone load that behind the barrier? */
+bool Kernel::isStillThere(const LoadInst &load, const Instruction &barrier)
+{
+    Accesses mine, behind;
+    if (!addPlain(load, load.getPointerOperand(), false, mine) ||
+        !collect(barrier, true, nullptr, behind))
+        return false;
+    for (Access &a : mine)
+        a.of_main = true;
+    return !conflict(mine, behind);
+}
+
+/* May the value be computed behind instructions that do not write, and behind
+ * the barrier, if there is one between? */
+bool Kernel::maySink(const Instruction &i, const Instruction *barrier)
+{
+    auto *load = dyn_cast<LoadInst>(&i);
+    if (load)
+        return load->isSimple() && (!barrier || isStillThere(*load, *barrier));
+    return !isa<PHINode>(i) && !isa<CallBase>(i) && !isa<AllocaInst>(i) &&
+           !i.isTerminator() && !i.mayReadOrWriteMemory();
+}
+
+/* Moves what a guarded block alone uses of the block before into it. */
+void Kernel::sinkInto(BasicBlock &guarded)
+{
+    BasicBlock *from = guarded.getSinglePredecessor();
+    const Instruction *barrier = nullptr; /* the one before the guard */
+    for (Instruction &i : make_early_inc_range(reverse(*from))) {
+        if (isa<AssumeInst>(i) || i.isDebugOrPseudoInst())
+            continue;
+        if (i.mayWriteToMemory() && (barrier || !isTeamBarrier(i)))
+            return;
+        if (isTeamBarrier(i))
+            barrier = &i;
+        else if (isOnlyUsedIn(i, guarded) && maySink(i, barrier))
+            i.moveBefore(guarded.getFirstNonPHIIt());
     }
+}
+
+void Kernel::sinkLoads()
+{
+    for (BasicBlock &block : f)
+        if (isGuarded(block))
+            sinkInto(block);
 }
 
 bool isKernel(const Function &f)
@@ -340,6 +434,9 @@ void ompjit__drop_needless_barriers(LLVMModuleRef m)
     if (alloc && hasBarrier(*alloc))
         inlineIntoKernels(*alloc);
     for (Function &f : *unwrap(m))
-        if (isKernel(f))
-            Kernel(f).dropBarriers();
+        if (isKernel(f)) {
+            Kernel kernel(f);
+            kernel.sinkLoads();
+            kernel.dropBarriers();
+        }
 }
