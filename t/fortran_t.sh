@@ -266,6 +266,34 @@ prints "  copied" -q --device=host --host-memory=separate "$from/deferred.f90"
 expect='  2160.0   205.0
    1   4   9  16'
 prints_everywhere "a main program in the device half" left_host.f90
+expect='46.0 T
+48.0 T
+156.0 T
+17.5 T
+5.0 T
+103.0 T
+3.0 T'
+prints_everywhere "COMMON and EQUIVALENCE" common.f90
+prints "  copied" -q --device=host --host-memory=separate "$from/common.f90"
+printf '      COMMON /far/ first, other(3)\n' >far.inc
+cat >far.f <<'END'
+      module m
+      include 'far.inc'
+      end module
+END
+cat >near.f <<'END'
+      program p
+      use m
+      first = 1
+      other = 2
+!$omp target map(from: x)
+      x = first + other(2)
+!$omp end target
+      print *, x
+      end
+END
+expect=' 3.'
+prints "  in a file that a module includes" -q --device=host far.f near.f --
 expect=' 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345
  12345 12345 12345 12345

@@ -29,6 +29,7 @@ struct run {
     ompjit__talk host, device;
     ompjit__buf modules;      /* packed                                   */
     ompjit__buf warnings;
+    bool by_hlfir;    /* its device half, from the first                  */
     unsigned cancels; /* of the context, when the compile began */
 };
 
@@ -270,6 +271,12 @@ static ompjit_status check_loops(struct run *run, ompjit_error *err)
 static ompjit_status compile_halves(struct run *run, ompjit_error *err)
 {
     struct ompjit__pair pair;
+    if (run->by_hlfir) {
+        ompjit_status status = by_hlfir(run, &pair, err);
+        return status || (run->host.complete && run->device.complete)
+                   ? status
+                   : verdict(run, err);
+    }
     ompjit_status status = exchange(run, run->command, false, &pair, err);
     if (!status && !run->device.complete &&
         ompjit__flang_needs_hlfir(&run->device.diag) &&
@@ -499,6 +506,8 @@ ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
     if (!status)
         status = ompjit__fortran_check(source, options->name, options->flags,
                                        options->nflags, &dirs, err);
+    if (!status)
+        run.by_hlfir = ompjit__fortran_shares_storage(source, &dirs);
     if (!status)
         status = compile_source(&run, source, &dirs, out, err);
     ompjit__command_free(&command);

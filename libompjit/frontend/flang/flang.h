@@ -86,6 +86,12 @@ bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out);
 /* Appends the HLFIR with tuples as complex results. */
 void ompjit__hlfir_complex(const ompjit__buf *hlfir, ompjit__buf *out);
 
+/* -------------------------------------------------------- common_blocks.c */
+
+/* Appends the HLFIR with local variables in place of COMMON blocks and of
+ * EQUIVALENCE in functions of the host's. */
+void ompjit__hlfir_storage(const ompjit__buf *hlfir, ompjit__buf *out);
+
 /* ------------------------------------------------------- fortran_inputs.c */
 
 /* Adds to a key the contents of all files that the source may read: modules
@@ -101,6 +107,11 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
                                     const char *const *flags, size_t nflags,
                                     const ompjit__args *dirs,
                                     ompjit_error *err);
+
+/* Do the source, a file that it includes, or a module of it name COMMON or
+ * EQUIVALENCE? A comment may; true where memory is short. */
+bool ompjit__fortran_shares_storage(const char *source,
+                                    const ompjit__args *dirs);
 
 /* Do the flags make target regions of `do concurrent`? */
 bool ompjit__fortran_loops_are_regions(const char *const *flags, size_t n);

@@ -6,6 +6,7 @@
  * for two attributes of its module that count. So flang reads the source for
  * the host's CPU, and makes the GPU's code of the HLFIR. Functions with complex
  * results, which it refuses too, have become others there (complex_results.c).
+ * So does each source with COMMON or EQUIVALENCE, for common_blocks.c.
  *
  * And the loops of a source, for a clause that flang gets wrong on a device: a
  * macro may have made it, which the text of the source does not show.
@@ -148,10 +149,12 @@ static bool retarget(const ompjit__buf *hlfir, ompjit__buf *out)
 
 bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out)
 {
-    ompjit__buf tuples = {0};
-    ompjit__hlfir_complex(hlfir, &tuples);
+    ompjit__buf locals = {0}, tuples = {0};
+    ompjit__hlfir_storage(hlfir, &locals);
+    ompjit__hlfir_complex(&locals, &tuples);
     bool good = retarget(&tuples, out);
-    out->failed |= tuples.failed;
+    out->failed |= locals.failed || tuples.failed;
+    ompjit__buf_free(&locals);
     ompjit__buf_free(&tuples);
     return good;
 }
