@@ -1051,4 +1051,38 @@ is "$out" "(int[3]) {101, 6, 8}
 (int) 101
 (int) 7
 (int) 10" "  are one object for all inputs"
+printf '%s\n' '#include <chrono>
+#include <compare>
+#include <map>
+#include <memory>
+#include <queue>
+#include <stack>
+#include <string>
+#include <valarray>
+#include <vector>
+std::queue<int> q;
+q.push(1);
+q.push(2);' q 'std::stack<int>({3, 4})' 'std::priority_queue<int>()' \
+    'std::valarray<double>{1, 2}' 'std::weak_ptr<int>()' \
+    'auto p = std::make_shared<int>(3); std::weak_ptr<int> w = p;' w p \
+    'std::chrono::milliseconds(15)' '1 <=> 2' \
+    'std::vector<int> v{1}; auto at = v.begin();' v.begin '_ == at' \
+    'std::map<int, int>().begin()' 'std::make_unique<int>(5)' |
+    sed 's/^v.begin$/v.begin()/' >inputs.cc
+succeeds "adapters, iterators, times, orderings" repl --device host \
+    -std=c++20 inputs.cc
+is "$(printf '%s' "$out" | sed 's/0x[0-9a-f]*/ADDRESS/; s/<[0-9]* bytes>/BYTES/')" \
+    "(std::queue<int>) {1, 2}
+(std::stack<int>) {3, 4}
+(std::priority_queue<int>) {}
+(std::valarray<double>) {1.0, 2.0}
+(std::weak_ptr<int>) expired
+(std::weak_ptr<int>) &3
+(std::shared_ptr<int>) &3
+(std::chrono::milliseconds) 15ms
+(std::strong_ordering) less
+(std::vector<int>::iterator) ADDRESS
+(bool) true
+(std::map<int, int>::iterator) BYTES
+(std::unique_ptr<int>) &5" "  are shown by what they have"
 done_testing

@@ -174,16 +174,39 @@ void ompjit_repl::reply_again(const std::vector<Range> &blanks,
 }
 
 /* A type that is named after a member of a class, as value_type of a vector, says
- * nothing: what it stands for. */
+ * nothing: what it stands for. An iterator is a class, and has that name. */
 static clang::QualType without_members(clang::ASTContext &c,
                                        clang::QualType type)
 {
     for (;;) {
         auto *alias = llvm::dyn_cast<clang::TypedefType>(type.getTypePtr());
-        if (!alias || !alias->getDecl()->getDeclContext()->isRecord())
+        if (!alias || !alias->getDecl()->getDeclContext()->isRecord() ||
+            type->isRecordType())
             return type;
         type = c.getQualifiedType(alias->desugar(), type.getLocalQualifiers());
     }
+}
+
+/* Has it a name that is a library's own, as _NonArray or __type? */
+static bool has_reserved_name(llvm::StringRef text)
+{
+    for (size_t i = 0; i + 1 < text.size(); i++)
+        if (text[i] == '_' && (text[i + 1] == '_' || llvm::isUpper(text[i + 1])) &&
+            (!i || !llvm::isAlnum(text[i - 1])))
+            return true;
+    return false;
+}
+
+/* The name of a value's type: a class's with all its scopes. */
+static std::string name_of(clang::ASTContext &c, clang::QualType type)
+{
+    clang::PrintingPolicy policy = c.getPrintingPolicy();
+    policy.FullyQualifiedName = type->getAsCXXRecordDecl() != nullptr;
+    policy.SuppressUnwrittenScope = true;
+    const std::string name = without_members(c, type).getAsString(policy);
+    return policy.FullyQualifiedName && has_reserved_name(name)
+               ? type.getCanonicalType().getAsString(policy)
+               : name;
 }
 
 void ompjit_repl::reply_good(Session &session, const Result &result,
@@ -221,8 +244,7 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
         return;
     clang::ASTContext &c = session.context();
     string(value.symbol, out);
-    string(without_members(c, value.type).getAsString(c.getPrintingPolicy()),
-           out);
+    string(name_of(c, value.type), out);
     ompjit__pack_number(
         out, value.type->isIncompleteType() || value.type->isFunctionType()
                  ? 0

@@ -489,13 +489,14 @@ class Server {
         return module;
     }
 
-    /* An input with target regions is optimized at once, and by -O0 none is. */
+    /* An input with target regions is optimized at once, and by -O0 none is. Nor is
+     * code that shows an object, which is compiled once. */
     void find_pace(llvm::Module &module)
     {
         once = runs_once(module, last.number);
         nothing_stays = leaves_nothing(module, last.number);
         const bool never =
-            has_entries(module) ||
+            has_entries(module) || last.mode == OMPJIT__REPL_SHOW ||
             !session.compiler.getCodeGenOpts().OptimizationLevel;
         const Brief how = never ? Brief::NO : is_brief(session, module);
         brief = how != Brief::NO;
