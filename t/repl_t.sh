@@ -1085,4 +1085,28 @@ is "$(printf '%s' "$out" | sed 's/0x[0-9a-f]*/ADDRESS/; s/<[0-9]* bytes>/BYTES/'
 (bool) true
 (std::map<int, int>::iterator) BYTES
 (std::unique_ptr<int>) &5" "  are shown by what they have"
+prints "static variables" 'static int n = 4;
+++n
+n++;
+int next(void) { return ++n; }
+next()
+n
+static int a[2];
+a[1] = 3;
+a' '(int) 5
+(int) 7
+(int) 7
+(int[2]) {0, 3}'
+prints "  in C++" 'static int n = 4;
+++n
+auto up = [count = 5]() mutable { return ++count; };
+up()
+up()
+namespace { int hidden = 1; }
+++hidden
+hidden' '(int) 5
+(int) 6
+(int) 7
+(int) 2
+(int) 2' --lang c++
 done_testing

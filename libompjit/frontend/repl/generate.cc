@@ -31,6 +31,18 @@ Generator::~Generator()
 
 namespace {
 
+bool is_internal(const clang::FunctionDecl *f)
+{
+    return f->getFormalLinkage() == clang::Linkage::Internal;
+}
+
+/* So is one whose type no other file can name, as that of a lambda. */
+bool is_internal(const clang::VarDecl *v)
+{
+    return v->isFileVarDecl() && !v->isExternallyVisible() &&
+           v->getTemplateSpecializationKind() == clang::TSK_Undeclared;
+}
+
 /* A static function or variable of the user's. Inline functions have a copy in
  * each module. */
 bool is_static(Session &session, clang::NamedDecl *decl)
@@ -38,9 +50,10 @@ bool is_static(Session &session, clang::NamedDecl *decl)
     auto *f = llvm::dyn_cast<clang::FunctionDecl>(decl);
     auto *v = llvm::dyn_cast<clang::VarDecl>(decl);
     return session.is_own(decl->getLocation()) && !decl->isImplicit() &&
-           decl->getFormalLinkage() == clang::Linkage::Internal &&
-           ((f && f->isThisDeclarationADefinition() && !f->isInlined()) ||
-            (v && v->isThisDeclarationADefinition() && !v->isConstexpr()));
+           ((f && is_internal(f) && f->isThisDeclarationADefinition() &&
+             !f->isInlined()) ||
+            (v && is_internal(v) && v->isThisDeclarationADefinition() &&
+             !v->isConstexpr()));
 }
 
 void for_statics(Session &session,
@@ -98,28 +111,41 @@ void Generator::share()
         each->removeDeadConstantUsers();
 }
 
-/* clang makes the code of a static function again for each module that uses it.
- */
+/* Is it a static function or variable of an earlier input? Inline functions and
+ * constants have a copy in each module. */
+bool Generator::is_earlier_static(const llvm::GlobalValue &value)
+{
+    Place place;
+    auto *decl = value.hasInternalLinkage() && !value.isDeclaration()
+                     ? llvm::dyn_cast_or_null<clang::ValueDecl>(
+                           generator->GetDeclForMangledName(value.getName()))
+                     : nullptr;
+    auto *f = llvm::dyn_cast_or_null<clang::FunctionDecl>(decl);
+    auto *v = llvm::dyn_cast_or_null<clang::VarDecl>(decl);
+    return ((f && is_internal(f) && !f->isInlined()) ||
+            (v && is_internal(v) && !v->isConstexpr())) &&
+           !decl->isImplicit() &&
+           !session.is_own(decl->getLocation()) &&
+           session.place_of(decl->getLocation(), place);
+}
+
+/* clang makes the code of a static function or variable again for each module
+ * that uses it. */
 void Generator::leave_earlier_statics()
 {
     llvm::Module &m = *generator->GetModule();
-    for (llvm::Function &f : m) {
-        Place place;
-        auto *decl = f.hasInternalLinkage() && !f.isDeclaration()
-                         ? llvm::dyn_cast_or_null<clang::FunctionDecl>(
-                               generator->GetDeclForMangledName(f.getName()))
-                         : nullptr;
-        if (!decl || decl->isInlined() || decl->isImplicit() ||
-            decl->getFormalLinkage() != clang::Linkage::Internal ||
-            session.is_own(decl->getLocation()) ||
-            !session.place_of(decl->getLocation(), place))
-            continue;
-        f.deleteBody();
-        f.setLinkage(llvm::GlobalValue::ExternalLinkage);
-    }
+    for (llvm::Function &f : m)
+        if (is_earlier_static(f)) {
+            f.deleteBody();
+            f.setLinkage(llvm::GlobalValue::ExternalLinkage);
+        }
     for (llvm::GlobalVariable &v : llvm::make_early_inc_range(m.globals()))
-        if (v.hasLocalLinkage() && v.use_empty())
+        if (is_earlier_static(v)) {
+            v.setInitializer(nullptr);
+            v.setLinkage(llvm::GlobalValue::ExternalLinkage);
+        } else if (v.hasLocalLinkage() && v.use_empty()) {
             v.eraseFromParent();
+        }
 }
 
 llvm::Module *Generator::generate(unsigned number)

@@ -421,6 +421,7 @@ class Generator {
     std::unique_ptr<clang::CodeGenerator> generator;
     std::unique_ptr<llvm::Module> module;
     void share();
+    bool is_earlier_static(const llvm::GlobalValue &value);
     void leave_earlier_statics();
 };
 
