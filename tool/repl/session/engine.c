@@ -247,13 +247,15 @@ static ompjit_status make_module(struct unit *u, ompjit_error *err)
                                                  &options, &u->mod, err);
 }
 
+_Thread_local ompjit_error engine_late;
+
 /* Why another module, which this one needs, could not be made. */
-static void add_cause(const engine *e, ompjit_error *err)
+static void add_cause(ompjit_error *err)
 {
     const ompjit_error own = *err;
-    if (e->late.status)
+    if (engine_late.status)
         ompjit__fail(err, own.status, own.stage, "%s\n%s", own.text,
-                     e->late.text);
+                     engine_late.text);
 }
 
 /* Links one of the unit's modules; `linking` says which. */
@@ -264,12 +266,12 @@ static ompjit_status link_module(struct unit *u, ompjit_module *mod,
     const struct unit *outer = e->linking;
     *linking = true;
     e->linking = u;
-    e->late.status = OMPJIT_OK;
+    engine_late.status = OMPJIT_OK;
     ompjit_status status = ompjit__module_link(mod, &e->linkage, err);
     e->linking = outer;
     *linking = false;
     if (status)
-        add_cause(e, err);
+        add_cause(err);
     else
         guard_add(e, mod);
     return status;
@@ -350,10 +352,9 @@ static void *find_in_unit(void *owner, const char *name, bool function,
     pthread_mutex_lock(&u->e->lock);
     if (u->linking || (u->linking_optimized && function))
         ; /* it is among what is being linked */
-    else if (link_for(u, function, lasts, &mod, &err))
-        u->e->late = err;
-    else
-        ompjit__hostjit_symbol(mod->hostjit, name, &address, NULL);
+    else if (link_for(u, function, lasts, &mod, &err) ||
+             ompjit__hostjit_symbol(mod->hostjit, name, &address, &err))
+        engine_late = err;
     pthread_mutex_unlock(&u->e->lock);
     guard_busy(busy);
     return address;

@@ -67,7 +67,6 @@ struct engine {
     ompjit__module_code code; /* of all units */
     struct unit *running;     /* NULL: none   */
     const struct unit *linking; /* so         */
-    ompjit_error late;   /* why a module could not be made when it was used */
     /* Modules of inputs that failed when they ran, or were taken back: what they
      * have left behind may point to them. */
     ompjit_module **lost;
@@ -161,7 +160,12 @@ bool guard_busy(bool busy);
 /* In that code, in signal handlers, too: it is in a parallel region of the host,
  * which cannot be left. */
 bool guard_is_parallel(void);
-/* In that code: a function was called that is declared only. */
+/* Why the calling thread could not make a module that was used; status OK: it
+ * could. Another thread's may be good, where an interrupt came between. engine.c
+ */
+extern _Thread_local ompjit_error engine_late;
+/* In that code: a function was called that is declared only, or whose module
+ * could not be made. */
 void guard_missing(void *data, const char *name);
 
 #endif

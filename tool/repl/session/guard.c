@@ -103,12 +103,13 @@ bool guard_is_parallel(void)
  * its result is 0, but the input fails in the end. */
 void guard_missing(void *data, const char *name)
 {
-    engine *e = data;
+    (void)data;
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
     if (!g)
         return;
-    if (e->late.status)
-        ompjit__call_fail(g, &e->late);
+    if (engine_late.status)
+        ompjit__call_fail(g, &engine_late);
+    engine_late.status = OMPJIT_OK;
     ompjit__call_fail_text(g, OMPJIT_ERR_LINK,
                            "%s is declared, but not defined", name);
     ompjit__call_leave(g);
