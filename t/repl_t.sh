@@ -654,6 +654,9 @@ like "$(cat stderr)" '^note: :help lists the commands, and :quit leaves$' \
     "  is shown, and told"
 breaks "OpenMP's functions without their header" 'omp_get_num_devices()' \
     '^note: include the header <omp.h>$'
+breaks "an option of another language" '1' \
+    "does not take the session's options: error: invalid argument '-std=c\+\+20'" \
+    -std=c++20
 breaks "a fault while a value is shown" 'int (*far)[9] = (void *)64;
 *far' '^inputs.c:2: error: .*unmapped memory' --device host
 breaks "an exception" 'throw 1;' '^inputs.c:1: error: it threw int' --lang c++

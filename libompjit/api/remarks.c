@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Remarks of a module's generic code and of its host half, one by one and as text: YAML as clang
- * writes it, which LLVM's viewers read, and JSON.
+ * Remarks of a module's generic code and of its host half, one by one and as
+ * text: YAML as clang writes it, which LLVM's viewers read, and JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>

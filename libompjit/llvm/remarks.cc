@@ -169,7 +169,8 @@ const Instruction *find(const BasicBlock *block, enum ompjit__remark_id id,
 /* ---------------------------------------------------------------- handlers */
 
 /* LLVM's text without " [OMP120]", which is the record's id, its last full
- * stop, a place that is not known, and the advice that is not what this clang takes. */
+ * stop, a place that is not known, and the advice that is not what this clang
+ * takes. */
 std::string plainText(const std::string &text)
 {
     StringRef s(text);

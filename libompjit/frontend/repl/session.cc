@@ -261,8 +261,10 @@ extern "C" int ompjit__repl(int argc, const char *const *argv)
     auto *report = new Report(*compiler);
     report->is_at_end = [] { return false; };
     report->place_of = [](clang::SourceLocation, Place &) { return false; };
-    if (!ompjit_cc1::prepare(*compiler, argc, argv, report))
+    if (!ompjit_cc1::prepare(*compiler, argc, argv, report)) {
+        llvm::errs() << report->text;
         return 1;
+    }
     clang::CompilerInvocation &how = compiler->getInvocation();
     how.getDependencyOutputOpts() = clang::DependencyOutputOptions();
     how.getPreprocessorOpts().RemappedFiles.clear();

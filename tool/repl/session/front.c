@@ -378,6 +378,10 @@ static ompjit_status crashed(const struct half *h, const char *which,
     enum { TAIL = 1000 };
     unsigned signal = h->status & 127;
     size_t skip = h->words.size > TAIL ? h->words.size - TAIL : 0;
+    if (!h->status && h->words.size)
+        return ompjit__fail(err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_FRONTEND,
+                            "clang does not take the session's options: %.*s",
+                            (int)strcspn(h->words.data, "\n"), h->words.data);
     return ompjit__fail(
         err, OMPJIT_ERR_COMPILE, OMPJIT_STAGE_FRONTEND,
         "clang crashed on the %s half of the input (%s %u)%s%s", which,
