@@ -69,8 +69,8 @@ static bool is_storage(const char *name, const char *name_end, const char *end)
     return false;
 }
 
-/* Of a line in a function of the host's that ends at `end`. False: it has no such
- * variable. */
+/* Appends a line of a function of the host's that ends at `end`, with the local
+ * variable. False: the line defines no such storage. */
 static bool add_local(const char *line, const char *stop, const char *end,
                       ompjit__buf *out)
 {

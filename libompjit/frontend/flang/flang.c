@@ -25,11 +25,11 @@ struct run {
     const ompjit_module_options *options;
     ompjit__buf source;       /* behind the line that names its file      */
     ompjit__command *command; /* without the folders of modules           */
+    const ompjit__args *dirs; /* in which modules and included files are  */
     const char *folder;       /* of modules, by -J; NULL: none            */
     ompjit__talk host, device;
     ompjit__buf modules;      /* packed                                   */
     ompjit__buf warnings;
-    bool by_hlfir;    /* its device half, from the first                  */
     unsigned cancels; /* of the context, when the compile began */
 };
 
@@ -271,14 +271,12 @@ static ompjit_status check_loops(struct run *run, ompjit_error *err)
 static ompjit_status compile_halves(struct run *run, ompjit_error *err)
 {
     struct ompjit__pair pair;
-    if (run->by_hlfir) {
-        ompjit_status status = by_hlfir(run, &pair, err);
-        return status || (run->host.complete && run->device.complete)
-                   ? status
-                   : verdict(run, err);
-    }
-    ompjit_status status = exchange(run, run->command, false, &pair, err);
-    if (!status && !run->device.complete &&
+    const bool shares =
+        ompjit__fortran_shares_storage(run->source.data, run->dirs);
+    ompjit_status status =
+        shares ? by_hlfir(run, &pair, err)
+               : exchange(run, run->command, false, &pair, err);
+    if (!status && !shares && !run->device.complete &&
         ompjit__flang_needs_hlfir(&run->device.diag) &&
         !ompjit__flang_needs_hlfir(&run->host.diag))
         status = by_hlfir(run, &pair, err);
@@ -500,14 +498,13 @@ ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
                       .flang = &flang,
                       .options = options,
                       .command = &command,
+                      .dirs = &dirs,
                       .folder = folder};
     if (folder)
         ompjit__args_add(&dirs, folder);
     if (!status)
         status = ompjit__fortran_check(source, options->name, options->flags,
                                        options->nflags, &dirs, err);
-    if (!status)
-        run.by_hlfir = ompjit__fortran_shares_storage(source, &dirs);
     if (!status)
         status = compile_source(&run, source, &dirs, out, err);
     ompjit__command_free(&command);

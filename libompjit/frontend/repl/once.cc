@@ -265,8 +265,8 @@ bool is_value(const llvm::GlobalVariable &v, unsigned number)
            (v.getName() == name + "_is" || v.getName() == name + "_at");
 }
 
-/* What a target region has: the tool registers it for as long as the module is
- * there. Entries of variables and functions, which the device keeps, are others. */
+/* The tool registers what a target region has for as long as the module is there.
+ * Entries of variables and functions, which the device keeps, are others. */
 bool is_of_region(const llvm::GlobalVariable &v)
 {
     if (!v.isConstant() || v.isDeclaration())

@@ -101,7 +101,7 @@ ompjit_status engine_new(ompjit_context *ctx,
                        "begin the session with their library (-l).";
     e->next = 1;
     e->opt_level = options->opt_level;
-    e->symbols = symbols_new(guard_missing, e);
+    e->symbols = symbols_new(guard_missing);
     e->linkage = (ompjit__linkage){find, e};
     ompjit_status status =
         e->symbols && guard_begin(e) ? front_new(ctx, options, &e->front, err)

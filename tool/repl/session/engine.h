@@ -166,6 +166,6 @@ bool guard_is_parallel(void);
 extern _Thread_local ompjit_error engine_late;
 /* In that code: a function was called that is declared only, or whose module
  * could not be made. */
-void guard_missing(void *data, const char *name);
+void guard_missing(const char *name);
 
 #endif

@@ -101,9 +101,8 @@ bool guard_is_parallel(void)
 
 /* In a parallel region it cannot be left: then the function does nothing, and
  * its result is 0, but the input fails in the end. */
-void guard_missing(void *data, const char *name)
+void guard_missing(const char *name)
 {
-    (void)data;
     ompjit__call_guard *g = ompjit__guarded_call(NULL);
     if (!g)
         return;

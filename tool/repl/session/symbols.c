@@ -39,8 +39,7 @@ struct block {
 struct symbols {
     struct symbol *buckets[BUCKETS];
     struct block *blocks; /* the first one has room, or there is none */
-    void (*missing)(void *data, const char *name);
-    void *data;
+    void (*missing)(const char *name);
 };
 
 static size_t bucket_of(const char *name)
@@ -51,13 +50,11 @@ static size_t bucket_of(const char *name)
     return hash % BUCKETS;
 }
 
-symbols *symbols_new(void (*missing)(void *data, const char *name), void *data)
+symbols *symbols_new(void (*missing)(const char *name))
 {
     symbols *s = calloc(1, sizeof *s);
-    if (s) {
+    if (s)
         s->missing = missing;
-        s->data = data;
-    }
     return s;
 }
 
@@ -170,7 +167,7 @@ static void *find_late(void *data, size_t i)
     void *address = now ? address_of(now) : NULL;
     if (address)
         return address;
-    block->all->missing(block->all->data, name);
+    block->all->missing(name);
     return ompjit__stub_nothing();
 }
 

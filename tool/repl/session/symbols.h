@@ -12,8 +12,7 @@ typedef struct symbols symbols;
 
 /* `missing` is told of a call of a function that was declared and is still not
  * defined; it need not return. NULL: no memory. */
-symbols *symbols_new(void (*missing)(void *data, const char *name),
-                     void *data);
+symbols *symbols_new(void (*missing)(const char *name));
 void symbols_free(symbols *s);
 /* The name is that input's. False: no memory. */
 bool symbols_add(symbols *s, const char *name, void *address, unsigned input);
