@@ -78,7 +78,7 @@ typedef enum ompjit_foldable {
     OMPJIT_FOLDABLE_POINTER,   /* an address; alignment and non-aliasing can
                                   be folded                                 */
     OMPJIT_FOLDABLE_COPY_BACK, /* storage that is mapped from the device: the
-                                  kernel changes it                         */
+                                  kernel may change it                      */
     OMPJIT_FOLDABLE_SECTION,   /* storage of a size known at run time only  */
     OMPJIT_FOLDABLE_TOO_LARGE, /* storage of more than 8 bytes              */
     OMPJIT_FOLDABLE_STORAGE,   /* less, but the kernel is passed its address*/

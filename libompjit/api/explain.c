@@ -44,7 +44,7 @@ static void say_why(ompjit_param_state *s)
     static const char *const words[] = {
         [OMPJIT_FOLDABLE] = "can be folded",
         [OMPJIT_FOLDABLE_POINTER] = "an address, not a value",
-        [OMPJIT_FOLDABLE_COPY_BACK] = "copied back: the kernel changes it",
+        [OMPJIT_FOLDABLE_COPY_BACK] = "copied back: the kernel may change it",
         [OMPJIT_FOLDABLE_SECTION] =
             "a section whose size is known at run time only",
         [OMPJIT_FOLDABLE_TOO_LARGE] = "too large",
