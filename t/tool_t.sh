@@ -242,11 +242,30 @@ program plus.cpp '#include <vector>' '#include <cstdio>' \
     'std::printf("%d", s); }'
 succeeds "C++" "$ompjit" run "$tmp/plus.cpp"
 is "$out" "8" "  runs with its library"
+program once.cpp '#include <cstdio>' '#include <future>' '#include <mutex>' \
+    'thread_local int own = 1;' 'int main() { std::once_flag flag; int n = 0;' \
+    'for (int i = 0; i < 3; i++) std::call_once(flag, [&] { n++; });' \
+    'auto later = std::async(std::launch::async, [] { return ++own; });' \
+    'own = 5; std::promise<int> p; std::thread t([&] { p.set_value(own); });' \
+    'int made = p.get_future().get(); t.join();' \
+    'std::printf("%d %d %d %d", n, later.get(), made, own); }'
+succeeds "std::call_once, std::async" "$ompjit" run "$tmp/once.cpp"
+is "$out" "1 2 1 5" "  use thread-local variables of the library"
 
-program lib.c 'int nine(void) { return 9; }'
+program lib.c 'int nine(void) { return 9; }' '_Thread_local int eight = 8;' \
+    '_Thread_local char others[5000];' 'int *of_eight(void) { return &eight; }'
 "${CC:-cc}" -shared -fPIC -o "$tmp/inc/libnine.so" "$tmp/lib.c"
 program nine.c 'int nine(void);' 'int main(void) { return nine(); }'
 status_is 9 "-l and -L" "$ompjit" run -L "$tmp/inc" -lnine -lm "$tmp/nine.c"
+program eight.c 'extern _Thread_local int eight;' 'int *of_eight(void);' \
+    'int main(void) { int n = 0;' \
+    '_Pragma("omp parallel num_threads(3) reduction(+: n)")' \
+    'n += ++*of_eight() == 9 && eight == 9 && &eight == of_eight();' \
+    'return n; }'
+status_is 3 "a thread-local variable of a shared library" \
+    "$ompjit" run -L "$tmp/inc" -lnine "$tmp/eight.c"
+fails_with "undefined symbols: (eight, of_eight|of_eight, eight)$" "  without it" \
+    "$ompjit" run "$tmp/eight.c"
 fails_with "lnine.*no shared library" "-l without -L" \
     "$ompjit" run -lnine "$tmp/nine.c"
 fails_with "undefined symbols: nine$" "an undefined function" \

@@ -155,8 +155,13 @@ int ompjit__cpu_vendor(void);
 unsigned ompjit__cpu_vectors(void);
 #endif
 
-/* A mangled name of C++ as its source has it, malloc'd; NULL where it is none,
- * or the process has no C++ runtime and finds no libstdc++. demangle.c */
+/* Code that was compiled here knows a thread-local variable by this and its name
+ * (hosthalf/thread_local.c). */
+#define OMPJIT__THREAD_LOCAL "__emutls_v."
+
+/* A symbol as its source has it, malloc'd: a mangled name of C++, or a variable
+ * behind OMPJIT__THREAD_LOCAL. NULL where it is neither, or the process has no
+ * C++ runtime and finds no libstdc++. demangle.c */
 char *ompjit__demangle(const char *name);
 
 /* "saxpy" and 3 of __omp_offloading_fe00_a7200e_saxpy_l3; other names are

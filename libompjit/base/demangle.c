@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -22,7 +23,7 @@ static void load(void)
     loaded = (demangle_fn *)(uintptr_t)f;
 }
 
-char *ompjit__demangle(const char *name)
+static char *of_cxx(const char *name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int status = -1;
@@ -34,4 +35,13 @@ char *ompjit__demangle(const char *name)
         f = loaded;
     }
     return f ? f(name, NULL, NULL, &status) : NULL;
+}
+
+char *ompjit__demangle(const char *name)
+{
+    static const char prefix[] = OMPJIT__THREAD_LOCAL;
+    const bool local = !strncmp(name, prefix, sizeof prefix - 1);
+    const char *own = local ? name + sizeof prefix - 1 : name;
+    char *readable = of_cxx(own);
+    return readable || !local ? readable : ompjit__strdup(own);
 }

@@ -28,6 +28,7 @@
 #include "frontend/clang/clang.h"
 #include "frontend/flang/flang.h"
 #include "hosthalf/program_code.h"
+#include "hosthalf/thread_local.h"
 #include "loader/elf.h"
 #include "loader/libraries.h"
 #include "loader/stubs.h"
@@ -52,6 +53,7 @@ struct ompjit__hostjit {
     ompjit__host_parts *parts; /* NULL: not divided */
     ompjit__module_code code;  /* of the core and the parts, as they come */
     struct life *life;
+    struct ompjit__placed *_Atomic placed; /* that the code reads */
     const void *const *table; /* NULL until linked */
     struct causes *causes;    /* NULL: the core is not being linked */
 };
@@ -67,7 +69,6 @@ struct causes {
  * is this library's own, and hidden: every library has one. */
 extern void __cxa_finalize(void *dso);
 extern int __cxa_thread_atexit_impl(void (*f)(void *), void *arg, void *dso);
-extern void *__emutls_get_address(void *control);
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 /* --------------------------------------------- thread-local destructors */
@@ -203,6 +204,8 @@ static void *find(void *data, const char *name)
         address = dlsym(RTLD_DEFAULT, name);
     if (!address)
         address = ompjit__libraries_find(name);
+    if (!address)
+        address = ompjit__thread_local_find(&h->placed, name);
     return address ? address : find_fortran(h, name);
 }
 
@@ -241,17 +244,15 @@ static ompjit_status define_needs(const ompjit__hostjit *h, ompjit__jit *jit,
     return status;
 }
 
-/* Names that link_object and parts define in each jit. Emulated thread-local
- * storage calls libgcc's __emutls_get_address, which dlsym need not find.
- * Debuggers are told of a half whose line information somebody asked for (not
- * own_lines). */
+/* Names that link_object and parts define in each jit. Debuggers are told of a
+ * half whose line information somebody asked for (not own_lines). */
 static ompjit_status new_jit(ompjit__hostjit *h, ompjit__jit_find *look,
                              ompjit__jit **out, ompjit_error *err)
 {
     const ompjit__absolute always[] = {
         {OMPJIT__SYMBOL_CONTEXT, h->mod->ctx},
         {OMPJIT__SYMBOL_LIFE, h->life},
-        {"__emutls_get_address", (void *)__emutls_get_address},
+        {"__emutls_get_address", (void *)ompjit__thread_local_address},
     };
     ompjit_status status = ompjit__jit_new(h->mod->unit.name, out, err);
     if (status)
@@ -536,6 +537,7 @@ void ompjit__hostjit_free(ompjit__hostjit *h)
         end_life(h->life);
     ompjit__host_parts_free(h->parts);
     ompjit__jit_free(h->jit);
+    ompjit__thread_local_free(atomic_load(&h->placed));
     ompjit__host_half_free(&h->made);
     free(h->code.pages);
     free(h);
