@@ -55,6 +55,13 @@ succeeds "doctor" "$ompjit" doctor sum
 succeeds "without optimization, in one command" "$ompjit" fc -fopenmp -g \
     "$from/sum.f90" -o sum0
 runs "  the program" "$total" ./sum0
+# What flang brings into no region.
+succeeds "constant arrays" "$fc" -fopenmp -O2 "$from/constants.f90" -o constants
+is "$(cat "$tmp/stderr")" "" "  says nothing"
+succeeds "  the program" timeout 120 env OMPJIT_DEVICE=host ./constants
+like "$out" ' thr two one   7   3   7  -4\.0   3\.0  -2\.0   1\.0' \
+    "  prints what it must"
+like "$out" '^   16   15$' "  to its end"
 # flang's mappers divide a size, exactly, by what is no divisor of it.
 succeeds "programs that flang gets wrong" "$fc" -fopenmp -O2 "$from/faults.f90" \
     -o faults

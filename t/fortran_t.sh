@@ -275,6 +275,22 @@ expect='46.0 T
 3.0 T'
 prints_everywhere "COMMON and EQUIVALENCE" common.f90
 prints "  copied" -q --device=host --host-memory=separate "$from/common.f90"
+expect='    10.500    -5.375     4.875    17.125     4.875
+    21.000   -23.000     6.000    37.000     6.000
+    35.500   -36.625    11.125    60.875    11.125
+    46.000   -54.250    12.250    80.750    12.250
+    60.500   -67.875    17.375   104.625    17.375
+    71.000   -85.500    18.500   124.500    18.500
+ thr two one   7   3   7  -4.0   3.0  -2.0   1.0
+   16   15'
+prints_everywhere "constant arrays, and internal procedures" constants.f90
+prints "  with line tables" -q -g --device=host "$from/constants.f90"
+mkdir "$tmp/lone"
+printf '#!/bin/sh\nexec flang-22 "$@"\n' >"$tmp/lone/flang"
+chmod +x "$tmp/lone/flang"
+fails_with 'constants.f90: .*fir-opt, which is not at .*/lone/fir-opt' \
+    "  without flang's tool" env OMPJIT_FLANG="$tmp/lone/flang" "$ompjit" run \
+    --no-cache --device=host "$from/constants.f90"
 printf '      COMMON /far/ first, other(3)\n' >far.inc
 cat >far.f <<'END'
       module m

@@ -13,6 +13,8 @@
  *
  * but a source without directives has no device IR. Where flang refuses a type
  * for a GPU, device IR is made of HLFIR for the host (frontend/flang/hlfir.c).
+ * Where it refuses a region's values, both halves are made of repaired HLFIR
+ * (frontend/flang/outside_values.c).
  *
  * and the linker's is that of `ompjit cc` (link.c). All others run as they
  * are.
@@ -34,12 +36,13 @@
 /* One call of the command. */
 struct fortran {
     struct steps steps;
-    const char *flang;
+    const ompjit__flang *flang;
     char *tools; /* folder of the programs that we stand in for */
     ompjit_context *ctx; /* NULL: not needed so far             */
     bool verbose, only_show;
     bool own_version; /* of OpenMP: not the user's, who hears nothing of it */
     bool needs_hlfir;  /* the last run failed so: nothing was shown          */
+    bool needs_repair; /* or so                                              */
     unsigned sources; /* so far: their files have numbers */
 };
 
@@ -52,9 +55,11 @@ static int run(struct fortran *f, const ompjit__args *words)
     return f->only_show ? EXIT_OK : steps_run(&f->steps, words, -1);
 }
 
-/* As run, without flang's warning about a version of OpenMP, which is not the
- * user's, or has been told for the host's half. Sets f->needs_hlfir. */
-static int run_quietly(struct fortran *f, const ompjit__args *words)
+/* As run, `quiet` without flang's warning about a version of OpenMP, which is
+ * not the user's, or has been told for the host's half. Sets f->needs_hlfir and
+ * f->needs_repair. */
+static int run_and_read(struct fortran *f, const ompjit__args *words,
+                        bool quiet)
 {
     static const char warning[] = "warning: OpenMP support for version ";
     ompjit__buf text = {0};
@@ -64,10 +69,13 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
         words_show(words);
     int status = steps_run_for_text(&f->steps, words, &text);
     f->needs_hlfir = status && ompjit__flang_needs_hlfir(&text);
-    for (char *line = text.data; line && *line && !f->needs_hlfir;) {
+    f->needs_repair = status && ompjit__flang_uses_outside(&text) &&
+                      ompjit__executable(f->flang->fir_opt);
+    bool shows = !f->needs_hlfir && !f->needs_repair;
+    for (char *line = text.data; line && *line && shows;) {
         size_t n = strcspn(line, "\n");
         n += line[n] != 0;
-        if (strncmp(line, warning, sizeof warning - 1))
+        if (!quiet || strncmp(line, warning, sizeof warning - 1))
             fwrite(line, 1, n, stderr);
         line += n;
     }
@@ -79,7 +87,7 @@ static int run_quietly(struct fortran *f, const ompjit__args *words)
 
 /* The files between the steps, malloc'd. */
 struct files {
-    char *host, *device, *hlfir, *packed, *modules;
+    char *host, *device, *hlfir, *repaired, *packed, *modules;
 };
 
 static bool name_files(struct fortran *f, struct files *files)
@@ -90,11 +98,12 @@ static bool name_files(struct fortran *f, struct files *files)
         ompjit__format("%s/host%u.bc", folder, n),
         ompjit__format("%s/device%u.bc", folder, n),
         ompjit__format("%s/device%u.mlir", folder, n),
+        ompjit__format("%s/repaired%u.mlir", folder, n),
         ompjit__format("%s/device%u.out", folder, n),
         ompjit__strdup(folder),
     };
-    return files->host && files->device && files->hlfir && files->packed &&
-           files->modules;
+    return files->host && files->device && files->hlfir && files->repaired &&
+           files->packed && files->modules;
 }
 
 static void free_files(struct files *files)
@@ -102,6 +111,7 @@ static void free_files(struct files *files)
     free(files->host);
     free(files->device);
     free(files->hlfir);
+    free(files->repaired);
     free(files->packed);
     free(files->modules);
 }
@@ -196,6 +206,12 @@ static const char *const no_passes[] = {"-mllvm", "-opt-bisect-limit=0",
                                         "-mllvm", "-opt-bisect-verbose=0",
                                         NULL};
 
+/* What a host's half with regions has. */
+static const char *const offloads[] = {"--offload-targets=" TRIPLE, NULL};
+static const char *const host_words[] = {
+    "-mllvm", "-opt-bisect-limit=0", "-mllvm", "-opt-bisect-verbose=0",
+    "--offload-targets=" TRIPLE, NULL};
+
 static void add_device(const struct files *files, ompjit__args *out)
 {
     const char *const words[] = {
@@ -223,7 +239,7 @@ static int run_changed(struct fortran *f, const struct files *files,
     ompjit__args_add(&words, c->input ? c->language : command->v[end + 1]);
     ompjit__args_add(&words, c->input ? c->input : command->v[end + 2]);
     bool quiet = c->device || c->keeps_loops || f->own_version;
-    int status = quiet ? run_quietly(f, &words) : run(f, &words);
+    int status = run_and_read(f, &words, quiet);
     ompjit__args_free(&words);
     return status;
 }
@@ -334,6 +350,70 @@ static int compile_by_hlfir(struct fortran *f, const struct files *files,
     return status;
 }
 
+/* Replaces the HLFIR of flang's failure by what fir-opt makes of the repaired
+ * text (frontend/flang/outside_values.c). */
+static int repair_hlfir(struct fortran *f, const struct files *files)
+{
+    ompjit__buf before = {0}, after = {0}, pipeline = {0};
+    ompjit__args words = {0};
+    ompjit_error err;
+    int status = EXIT_FAILED;
+    if (ompjit__read_file(files->hlfir, &before, &err))
+        status = failed(&err);
+    else if (!ompjit__outside_repair(&before, &after, &pipeline) ||
+             after.failed)
+        complain("a target region uses a value from outside of it that flang "
+                 "brings into none");
+    else
+        status = write_output(files->repaired, after.data, after.size);
+    ompjit__outside_passes(f->flang, &pipeline, &words);
+    ompjit__args_add(&words, files->repaired);
+    ompjit__args_add(&words, "-o");
+    ompjit__args_add(&words, files->hlfir);
+    if (!status)
+        status = run(f, &words);
+    ompjit__args_free(&words);
+    ompjit__buf_free(&before);
+    ompjit__buf_free(&after);
+    ompjit__buf_free(&pipeline);
+    return status;
+}
+
+/* One half's IR by way of the repaired HLFIR. flang has failed so before, and
+ * fails again here. */
+static int compile_repaired(struct fortran *f, const struct files *files,
+                            const ompjit__args *command, bool device)
+{
+    ompjit__args words = {0};
+    char *file = ompjit__format(OMPJIT__OUTSIDE_FILE "%s", files->hlfir);
+    words.failed = !file;
+    if (!device)
+        add_list(&words, offloads);
+    add_list(&words, ompjit__outside_words);
+    ompjit__args_add(&words, "-mmlir");
+    ompjit__args_add(&words, file ? file : "");
+    run_changed(f, files, command,
+                &(struct change){.action = device ? "-emit-hlfir"
+                                                  : "-emit-llvm-bc",
+                                 .output = files->hlfir, .device = device,
+                                 .hosts_triple = device},
+                (const char *const *)words.v);
+    int status = words.failed ? EXIT_FAILED : repair_hlfir(f, files);
+    ompjit__args_free(&words);
+    free(file);
+    if (!status && device)
+        status = turn_to_gpu(files->hlfir);
+    if (!status)
+        status = run_changed(
+            f, files, command,
+            &(struct change){.action = "-emit-llvm-bc",
+                             .output = device ? files->device : files->host,
+                             .input = files->hlfir, .device = device,
+                             .language = "mlir"},
+            device ? no_passes : host_words);
+    return status;
+}
+
 /* Refuses a reduce clause that look_at_source cannot see: a macro makes it. */
 static int look_at_loops(struct fortran *f, const struct files *files,
                          const ompjit__args *command)
@@ -360,13 +440,15 @@ static int look_at_loops(struct fortran *f, const struct files *files,
 }
 
 static int compile_device(struct fortran *f, const struct files *files,
-                          const ompjit__args *command)
+                          const ompjit__args *command, bool repairs)
 {
-    int status = run_changed(
-        f, files, command,
-        &(struct change){.action = "-emit-llvm-bc", .output = files->device,
-                         .device = true},
-        no_passes);
+    int status = repairs ? compile_repaired(f, files, command, true)
+                         : run_changed(f, files, command,
+                                       &(struct change){
+                                           .action = "-emit-llvm-bc",
+                                           .output = files->device,
+                                           .device = true},
+                                       no_passes);
     if (f->needs_hlfir)
         status = compile_by_hlfir(f, files, command);
     if (!status && !f->only_show)
@@ -380,19 +462,19 @@ static int compile_halves(struct fortran *f, const struct files *files,
     bool device;
     if (!look_at_source(command, &device))
         return EXIT_FAILED;
-    static const char target[] = "--offload-targets=" TRIPLE;
-    const char *const host[] = {no_passes[0], no_passes[1], no_passes[2],
-                                no_passes[3], target, NULL};
     char *embed = ompjit__format("-fembed-offload-object=%s", files->packed);
-    const char *const object[] = {target, device ? embed : NULL, NULL};
+    const char *const object[] = {offloads[0], device ? embed : NULL, NULL};
     int status = embed ? look_at_loops(f, files, command) : EXIT_FAILED;
     if (!status)
         status = run_changed(
             f, files, command,
             &(struct change){.action = "-emit-llvm-bc", .output = files->host},
-            host);
+            host_words);
+    bool repairs = f->needs_repair;
+    if (repairs)
+        status = compile_repaired(f, files, command, false);
     if (!status && device)
-        status = compile_device(f, files, command);
+        status = compile_device(f, files, command, repairs);
     if (!status && !f->only_show)
         status = half_repair(&f->ctx, files->host,
                              device ? files->device : NULL);
@@ -501,7 +583,7 @@ static int ask_driver(struct fortran *f, const ompjit__args *words,
 static void driver_words(struct fortran *f, const struct request *r,
                          ompjit__args *out)
 {
-    ompjit__args_add(out, f->flang);
+    ompjit__args_add(out, f->flang->path);
     ompjit__args_add(out, "-###");
     f->own_version = r->sources;
     for (size_t i = 0; i < r->words.n; i++)
@@ -537,7 +619,7 @@ static int run_offloading(struct fortran *f, const struct request *r)
 static int become_flang(const struct fortran *f, int argc, char **argv)
 {
     ompjit__args words = {0};
-    ompjit__args_add(&words, f->flang);
+    ompjit__args_add(&words, f->flang->path);
     for (int i = 0; i < argc; i++)
         ompjit__args_add(&words, argv[i]);
     int status = words_exec(&words);
@@ -554,7 +636,7 @@ int tool_fc(int argc, char **argv)
     int status;
     if (ompjit__flang_find(&flang, &err))
         return failed(&err);
-    f.flang = flang.path;
+    f.flang = &flang;
     request_read(&r, argc - 1, argv + 1);
     if (!request_links_device_code(&r) && (!r.openmp || r.host_only))
         status = become_flang(&f, argc - 1, argv + 1);

@@ -43,16 +43,17 @@ static ompjit_status find_path(char **out, ompjit_error *err)
     return OMPJIT_OK;
 }
 
-/* Where the executable's links lead to, as flang's driver finds it. */
-static char *resource_dir(const char *path)
+/* A path from where the executable's links lead to, as flang's driver finds its
+ * own files. */
+static char *beside_flang(const char *path, const char *file)
 {
     char *real = realpath(path, NULL);
     char *slash = real ? strrchr(real, '/') : NULL;
-    char *dir = slash ? ompjit__format("%.*s/../lib/clang/" MAJOR,
-                                       (int)(slash - real), real)
-                      : NULL;
+    char *found = slash ? ompjit__format("%.*s/%s", (int)(slash - real), real,
+                                         file)
+                        : NULL;
     free(real);
-    return dir;
+    return found;
 }
 
 ompjit_status ompjit__flang_find(ompjit__flang *out, ompjit_error *err)
@@ -61,8 +62,9 @@ ompjit_status ompjit__flang_find(ompjit__flang *out, ompjit_error *err)
     ompjit_status status = find_path(&flang.path, err);
     if (status)
         return status;
-    flang.resource_dir = resource_dir(flang.path);
-    if (!flang.resource_dir) {
+    flang.resource_dir = beside_flang(flang.path, "../lib/clang/" MAJOR);
+    flang.fir_opt = beside_flang(flang.path, "fir-opt");
+    if (!flang.resource_dir || !flang.fir_opt) {
         ompjit__flang_free(&flang);
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     }
@@ -74,5 +76,6 @@ void ompjit__flang_free(ompjit__flang *flang)
 {
     free(flang->path);
     free(flang->resource_dir);
+    free(flang->fir_opt);
     *flang = (ompjit__flang){0};
 }

@@ -236,35 +236,126 @@ static ompjit_status by_hlfir(struct run *run, struct ompjit__pair *pair,
     return status;
 }
 
+/* What a process writes that reads `text`; its exit is not asked for. */
+static ompjit_status written_by(struct run *run, const ompjit__args *words,
+                                const ompjit__buf *text, ompjit__buf *out,
+                                ompjit_error *err)
+{
+    ompjit__child child;
+    ompjit__talk talk = {.program = "flang", .child = &child, .text = true};
+    ompjit__order order = {.source = text->data,
+                           .size = text->size,
+                           .limit_ms = run->ctx->clang_limit_ms,
+                           .cancels = &run->ctx->compiler.cancels};
+    ompjit_status status =
+        words->failed || text->failed
+            ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+            : ompjit__child_start(words->v, order.limit_ms, NULL, &child, err);
+    if (status)
+        return status;
+    status = ompjit__exchange(&order, NULL, &talk, err);
+    ompjit__child_kill(&child);
+    ompjit__buf_free(&talk.diag);
+    if (status)
+        ompjit__buf_free(&talk.out);
+    *out = talk.out;
+    return status;
+}
+
 /* SOURCE error where a macro has made a clause that ompjit__fortran_check looks
  * for in the text. Of a source that flang cannot read its halves tell. */
 static ompjit_status check_loops(struct run *run, ompjit_error *err)
 {
-    ompjit__child child;
     ompjit__args words = {0};
+    ompjit__buf hlfir = {0};
     if (!ompjit__fortran_loops_are_regions(
             (const char *const *)run->command->host.v, run->command->host.n))
         return OMPJIT_OK;
-    ompjit__order order = {.source = run->source.data,
-                           .size = run->source.size,
+    ompjit__hlfir_loops_command(&run->command->host, &words);
+    ompjit_status status = written_by(run, &words, &run->source, &hlfir, err);
+    if (!status && ompjit__hlfir_reduces(&hlfir))
+        status = ompjit__fortran_reduce_fail(run->options->name, err);
+    ompjit__args_free(&words);
+    ompjit__buf_free(&hlfir);
+    return status;
+}
+
+/* The HLFIR of a half that flang has refused, with what its regions need, and
+ * with flang's first passes. Empty: it cannot be had. */
+static ompjit_status repaired(struct run *run, const ompjit__args *half,
+                              ompjit__buf *out, ompjit_error *err)
+{
+    ompjit__args words = {0}, passes = {0};
+    ompjit__buf failure = {0}, text = {0}, pipeline = {0};
+    ompjit__outside_command(half, &words);
+    ompjit_status status = written_by(run, &words, &run->source, &failure, err);
+    if (!status && ompjit__outside_repair(&failure, &text, &pipeline)) {
+        ompjit__outside_passes(run->flang, &pipeline, &passes);
+        status = written_by(run, &passes, &text, out, err);
+    }
+    ompjit__args_free(&words);
+    ompjit__args_free(&passes);
+    ompjit__buf_free(&failure);
+    ompjit__buf_free(&text);
+    ompjit__buf_free(&pipeline);
+    return status;
+}
+
+/* The host half's bitcode of HLFIR, in a new process. */
+static ompjit_status host_of_hlfir(struct run *run, const ompjit__buf *hlfir,
+                                   struct ompjit__pair *pair, ompjit_error *err)
+{
+    ompjit__args words = {0};
+    ompjit__order order = {.source = hlfir->data,
+                           .size = hlfir->size,
                            .limit_ms = run->ctx->clang_limit_ms,
                            .cancels = &run->ctx->compiler.cancels};
-    ompjit__hlfir_loops_command(&run->command->host, &words);
+    ompjit__hlfir_code_command(&run->command->host, &words);
     ompjit_status status =
         words.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
                      : ompjit__child_start(words.v, order.limit_ms, NULL,
-                                           &child, err);
+                                           &pair->host, err);
     ompjit__args_free(&words);
     if (status)
         return status;
-    run->device =
-        (ompjit__talk){.program = "flang", .child = &child, .text = true};
-    status = ompjit__exchange(&order, NULL, &run->device, err);
-    ompjit__child_kill(&child);
-    if (!status && ompjit__hlfir_reduces(&run->device.out))
-        status = ompjit__fortran_reduce_fail(run->options->name, err);
-    free_talks(run);
-    run->device = (ompjit__talk){0};
+    ompjit__buf_free(&run->host.out);
+    ompjit__buf_free(&run->host.diag);
+    run->host = (ompjit__talk){.program = "flang", .child = &pair->host};
+    status = ompjit__exchange(&order, NULL, &run->host, err);
+    ompjit__pair_kill(pair);
+    drop_headings(&run->host.diag);
+    return status;
+}
+
+/* Both halves of a source that flang has refused for a region's values. It
+ * stays refused, with the same words, where these cannot be had. */
+static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
+                               ompjit_error *err)
+{
+    ompjit__args device = {0};
+    ompjit__buf host_text = {0}, device_text = {0};
+    if (!ompjit__executable(run->flang->fir_opt))
+        return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+                            "%s: a constant array, or a call of an internal "
+                            "procedure, in a target region needs flang's "
+                            "program fir-opt, which is not at %s",
+                            run->options->name, run->flang->fir_opt);
+    ompjit_status status = repaired(run, &run->command->host, &host_text, err);
+    ompjit__hlfir_command(&run->command->device, OMPJIT_CONFIG_TRIPLE,
+                          &device);
+    if (!status && host_text.size)
+        status = repaired(run, &device, &device_text, err);
+    if (!status && device_text.size) {
+        status = host_of_hlfir(run, &host_text, pair, err);
+        ompjit__buf_free(&run->device.out);
+        run->device.out = device_text;
+        device_text = (ompjit__buf){0};
+        if (!status && run->host.complete)
+            status = code_of_hlfir(run, pair, err);
+    }
+    ompjit__args_free(&device);
+    ompjit__buf_free(&host_text);
+    ompjit__buf_free(&device_text);
     return status;
 }
 
@@ -280,6 +371,9 @@ static ompjit_status compile_halves(struct run *run, ompjit_error *err)
         ompjit__flang_needs_hlfir(&run->device.diag) &&
         !ompjit__flang_needs_hlfir(&run->host.diag))
         status = by_hlfir(run, &pair, err);
+    if (!status && (ompjit__flang_uses_outside(&run->host.diag) ||
+                    ompjit__flang_uses_outside(&run->device.diag)))
+        status = by_repair(run, &pair, err);
     if (!status && !(run->host.complete && run->device.complete))
         status = verdict(run, err);
     return status;

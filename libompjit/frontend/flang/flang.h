@@ -7,6 +7,8 @@
  *   flang_command.c   the two command lines
  *   hlfir.c           device halves by way of HLFIR; the loops of a source
  *   complex_results.c functions with complex results in them
+ *   common_blocks.c   COMMON blocks and EQUIVALENCE in them
+ *   outside_values.c  constant arrays in target regions
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
  *   flang.c           one compile, by the cache or in a pair of processes
@@ -35,6 +37,7 @@ ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
 typedef struct ompjit__flang {
     char *path;         /* of the executable            */
     char *resource_dir; /* of its runtime library       */
+    char *fir_opt;      /* flang's tool for its own IR  */
 } ompjit__flang;
 
 /* OMPJIT_FLANG, the one beside configure's clang, flang-22 on PATH. UNAVAILABLE
@@ -91,6 +94,26 @@ void ompjit__hlfir_complex(const ompjit__buf *hlfir, ompjit__buf *out);
 /* Appends the HLFIR with local variables in place of COMMON blocks and of
  * EQUIVALENCE in functions of the host's. */
 void ompjit__hlfir_storage(const ompjit__buf *hlfir, ompjit__buf *out);
+
+/* ------------------------------------------------------- outside_values.c */
+
+/* Has flang refused a target region for a value from outside of it? */
+bool ompjit__flang_uses_outside(const ompjit__buf *diag);
+/* Words for flang, up to NULL, and the start of the value of -mmlir that names
+ * the file, with which it writes the HLFIR of its failure. */
+extern const char *const ompjit__outside_words[];
+#define OMPJIT__OUTSIDE_FILE "--mlir-pass-pipeline-crash-reproducer="
+/* A half's command, changed so that flang writes that HLFIR to standard output.
+ * Words are appended to *out. */
+void ompjit__outside_command(const ompjit__args *half, ompjit__args *out);
+/* Appends that HLFIR with the values that its regions need, and the option of
+ * fir-opt for the passes that flang has not run. False: a value can be made in
+ * no region, or it is not such HLFIR. */
+bool ompjit__outside_repair(const ompjit__buf *reproducer, ompjit__buf *out,
+                            ompjit__buf *pipeline);
+/* Appends fir-opt's command, from standard input to standard output. */
+void ompjit__outside_passes(const ompjit__flang *flang,
+                            const ompjit__buf *pipeline, ompjit__args *out);
 
 /* ------------------------------------------------------- fortran_inputs.c */
 
