@@ -1112,4 +1112,208 @@ hidden' '(int) 5
 (int) 7
 (int) 2
 (int) 2' --lang c++
+prints "  whose initializers run once" '#include <cstdio>
+int k = 5;
+auto l = [k = ++k] { return k; };
+l() + l()
+l()
+k
+struct S { int n; S(int n) : n(n) { printf("made %d\n", n); } \
+~S() { printf("gone %d\n", n); } };
+static S one(1);
+one.n += 6;
+one.n
+namespace { S two(k); }
+two.n' '(int) 12
+(int) 6
+(int) 6
+made 1
+(int) 7
+made 6
+(int) 6
+gone 6
+gone 7' --lang c++
+printf '%s\n' 'int all = 1;' 'static int own = 2;' 'static const int N = 3;' \
+    'int add(int n) { return all += n; }' \
+    'static int next(void) { static int n; return own + ++n; }' >defines.h
+for language in c c++; do
+    prints "what an included file defines is there in $language" \
+        '#include "defines.h"
+add(own)
+own = 5;
+next() + next()
+next()
+int use(void) { return all + own + N; }
+use()' '(int) 3
+(int) 13
+(int) 8
+(int) 11' --lang $language
+done
+prints "what is redefined has its own static variables" \
+    'inline int next() { static int n = 10; return ++n; }
+next()
+inline double next() { static double n = 0.5; return ++n; }
+next()
+template <typename T> T up(T n) { static T sum = 100; return sum += n; }
+up(1)
+template <typename T> T up(T n) { static T sum = 500; return sum += n; }
+up(1)
+template <typename T> T kept = T(3);
+kept<int>
+template <typename T> T kept = T(8);
+kept<int>
+template <typename T> struct box { static T n; };
+template <typename T> T box<T>::n = 4;
+box<int>::n
+template <typename T> struct box { static T n; };
+template <typename T> T box<T>::n = 6;
+box<int>::n
+struct S { int *p; S(int n) : p(new int(n)) {} };
+const S s(1);
+*s.p
+const S s(2);
+*s.p' '(int) 11
+(double) 1.5
+(int) 101
+(int) 501
+(int) 3
+(int) 8
+(int) 4
+(int) 6
+(int) 1
+(int) 2' --lang c++
+
+# ------------------------------------------------------------- thread-local
+prints "thread-local variables" '_Thread_local int x = 3;
+x++;
+int f(void) { return ++x; }
+f()
+static _Thread_local int s = 1;
+s++;
+s
+int sum = 0;
+#pragma omp parallel num_threads(3) reduction(+: sum)
+{ s++; sum += s + x; }
+sum
+_Thread_local int a[3] = {1, 2, 3};
+a[1] = 9;
+a
+extern _Thread_local int late;
+int g(void) { return late; }
+_Thread_local int late = 5;
+g()
+int n(void) { static _Thread_local int n; return ++n; }
+n()
+n()
+_Thread_local double x = 2.5;
+x
+f()
+:undo 3
+x
+&x == &x' '(int) 5
+(int) 2
+(int) 18
+(int[3]) {1, 9, 3}
+(int) 5
+(int) 1
+(int) 2
+(double) 2.5
+(int) 6
+(int) 5
+(int) 1'
+prints "threadprivate variables" 'int x = 2;
+#pragma omp threadprivate(x)
+static int y = 4;
+#pragma omp threadprivate(y)
+int sum = 0;
+#pragma omp parallel num_threads(3)
+{ x += 10; y++; }
+#pragma omp parallel num_threads(3) reduction(+: sum)
+sum += x + y;
+sum
+x = 7;
+#pragma omp parallel num_threads(3) copyin(x) reduction(+: sum)
+sum += x;
+sum
+int twice(void) { return 2 * x; }
+twice()' '(int) 51
+(int) 72
+(int) 14'
+breaks "  are that before they are used" 'int x = 2;
+x
+#pragma omp threadprivate(x)' '^inputs.c:3:27: error: .*must precede all'
+breaks "a thread-local variable that is not there" \
+    'extern _Thread_local int gone;
+gone' '^inputs.c:2: error: .*undefined symbols: gone$'
+prints "thread-local objects" '#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+struct S { int n; S(int n) : n(n) { printf("made %d\n", n); } \
+~S() { printf("gone %d\n", n); } };
+thread_local S a(1);
+a.n += 4;
+std::thread([] { a.n++; }).join();
+a.n
+thread_local S b(10), c(a.n);
+c.n
+static thread_local S d(20);
+d.n += 3;
+d.n
+inline thread_local S e(30);
+e.n = 33;
+e.n
+template <typename T> struct H { static thread_local S of; };
+template <typename T> thread_local S H<T>::of(40);
+H<int>::of.n++;
+H<int>::of.n
+thread_local std::vector<std::string> words{"x", "y"};
+words.push_back("z");
+words
+std::thread([] { printf("%zu\n", words.size()); }).join();
+extern thread_local S late;
+int use() { return late.n; }
+thread_local S late(50);
+use()
+int old() { return a.n; }
+thread_local S a(60);
+old() + a.n' 'made 1
+made 1
+gone 2
+(int) 5
+made 10
+made 5
+(int) 5
+made 20
+(int) 23
+made 30
+(int) 33
+made 40
+(int) 41
+(std::vector<std::string>) {"x", "y", "z"}
+2
+made 50
+(int) 50
+made 60
+(int) 65' --lang c++
+prints "std::call_once, std::async, errno" '#include <cerrno>
+#include <future>
+#include <mutex>
+std::once_flag flag;
+int n = 0;
+std::call_once(flag, [] { n++; });
+std::call_once(flag, [] { n++; });
+n
+thread_local int own = 1;
+std::async(std::launch::async, [] { errno = 5; return ++own; }).get()
+own
+std::promise<int> p;
+std::thread t([] { p.set_value(own * 10); });
+p.get_future().get()
+t.join();
+errno == 5' '(int) 1
+(int) 2
+(int) 1
+(int) 10
+(bool) false' --lang c++
 done_testing

@@ -91,18 +91,25 @@ void ompjit_repl::share_device_variables(Session &session)
     }
 }
 
+void ompjit_repl::define_late(clang::CodeGenerator &generator,
+                              clang::VarDecl *v)
+{
+    if (v->isThisDeclarationADefinition() ==
+        clang::VarDecl::TentativeDefinition)
+        generator.CompleteTentativeDefinition(v);
+    else
+        generator.HandleTopLevelDecl(clang::DeclGroupRef(v));
+}
+
 bool ompjit_repl::add_late_variables(Session &session,
                                      clang::CodeGenerator &generator)
 {
     const std::vector<clang::VarDecl *> found = late_variables(session);
     for (clang::VarDecl *v : found)
-        if (!session.device)
-            generator.GetAddrOfGlobal(clang::GlobalDecl(v), false);
-        else if (v->isThisDeclarationADefinition() ==
-                 clang::VarDecl::TentativeDefinition)
-            generator.CompleteTentativeDefinition(v);
+        if (session.device)
+            define_late(generator, v);
         else
-            generator.HandleTopLevelDecl(clang::DeclGroupRef(v));
+            generator.GetAddrOfGlobal(clang::GlobalDecl(v), false);
     return !found.empty();
 }
 

@@ -29,6 +29,13 @@ Generator::~Generator()
     generator.reset();
 }
 
+bool ompjit_repl::is_made(Session &session, const clang::VarDecl *v)
+{
+    return session.compiler.getLangOpts().CPlusPlus &&
+           ((v->getInit() && !v->hasConstantInitialization()) ||
+            v->needsDestruction(session.context()) != clang::QualType::DK_none);
+}
+
 namespace {
 
 bool is_internal(const clang::FunctionDecl *f)
@@ -43,17 +50,21 @@ bool is_internal(const clang::VarDecl *v)
            v->getTemplateSpecializationKind() == clang::TSK_Undeclared;
 }
 
-/* A static function or variable of the user's. Inline functions have a copy in
- * each module. */
+/* A static function or variable. Inline functions have a copy in each module,
+ * and so may constants of headers. */
 bool is_static(Session &session, clang::NamedDecl *decl)
 {
     auto *f = llvm::dyn_cast<clang::FunctionDecl>(decl);
     auto *v = llvm::dyn_cast<clang::VarDecl>(decl);
-    return session.is_own(decl->getLocation()) && !decl->isImplicit() &&
-           ((f && is_internal(f) && f->isThisDeclarationADefinition() &&
-             !f->isInlined()) ||
-            (v && is_internal(v) && v->isThisDeclarationADefinition() &&
-             !v->isConstexpr()));
+    if (decl->isImplicit())
+        return false;
+    if (f)
+        return is_internal(f) && f->isThisDeclarationADefinition() &&
+               !f->isInlined();
+    return v && is_internal(v) && v->isThisDeclarationADefinition() &&
+           !v->isConstexpr() &&
+           (session.is_own(v->getLocation()) ||
+            !v->getType().isConstant(session.context()));
 }
 
 void for_statics(Session &session,
@@ -77,10 +88,50 @@ void strip_cpu(llvm::Module &module)
 
 } // namespace
 
-void ompjit_repl::use(Session &session, clang::NamedDecl *decl)
+/* Without an initializer of its own a variable is all zero, and is left out. */
+Made::Made(Session &session)
 {
-    if (!decl->hasAttr<clang::UsedAttr>())
-        decl->addAttr(clang::UsedAttr::CreateImplicit(session.context()));
+    for (clang::VarDecl *v : session.made_statics) {
+        if (v->getTLSKind() != clang::VarDecl::TLS_None)
+            continue;
+        if (!v->hasConstantInitialization()) {
+            initializers.emplace_back(v, v->getInit());
+            v->setInit(nullptr);
+        }
+        if (!v->hasAttr<clang::NoDestroyAttr>()) {
+            v->addAttr(
+                clang::NoDestroyAttr::CreateImplicit(session.context()));
+            destroyed.push_back(v);
+        }
+    }
+}
+
+Made::~Made()
+{
+    for (auto [v, initializer] : initializers)
+        v->setInit(initializer);
+    for (clang::VarDecl *v : destroyed)
+        v->dropAttr<clang::NoDestroyAttr>();
+}
+
+/* Constants are clang's own care: it gives each a guard. */
+void ompjit_repl::keep_statics(Session &session)
+{
+    for_statics(session, [&](clang::NamedDecl *decl) {
+        auto *v = llvm::dyn_cast<clang::VarDecl>(decl);
+        session.statics.insert(decl->getCanonicalDecl());
+        if (v && is_made(session, v) &&
+            !v->getType().isConstant(session.context()))
+            session.made_statics.push_back(v);
+    });
+}
+
+bool ompjit_repl::use(Session &session, clang::NamedDecl *decl)
+{
+    if (decl->hasAttr<clang::UsedAttr>())
+        return false;
+    decl->addAttr(clang::UsedAttr::CreateImplicit(session.context()));
+    return true;
 }
 
 /* Later modules see static names, too. */
@@ -100,8 +151,9 @@ void Generator::share()
         value->setLinkage(llvm::GlobalValue::ExternalLinkage);
         shared.insert(value);
         // clang defines objects of C++ that are const in each module.
-        if (llvm::isa<llvm::GlobalVariable>(value))
-            session.symbols_for_all.push_back({value->getName().str(), false});
+        if (llvm::isa<llvm::GlobalVariable>(value) &&
+            session.is_own(decl->getLocation()))
+            session.symbols_for_all.push_back({linked_name(*value), false});
     });
     llvm::removeFromUsedLists(*generator->GetModule(),
                               [&](llvm::Constant *each) {
@@ -109,24 +161,21 @@ void Generator::share()
                               });
     for (const llvm::Constant *each : shared) /* of the lists that were */
         each->removeDeadConstantUsers();
+    for (clang::VarDecl *v : late_thread_locals(session))
+        if (llvm::GlobalValue *value = generator->GetModule()->getNamedValue(
+                generator->GetMangledName(clang::GlobalDecl(v))))
+            value->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }
 
 /* Is it a static function or variable of an earlier input? Inline functions and
  * constants have a copy in each module. */
 bool Generator::is_earlier_static(const llvm::GlobalValue &value)
 {
-    Place place;
-    auto *decl = value.hasInternalLinkage() && !value.isDeclaration()
-                     ? llvm::dyn_cast_or_null<clang::ValueDecl>(
-                           generator->GetDeclForMangledName(value.getName()))
-                     : nullptr;
-    auto *f = llvm::dyn_cast_or_null<clang::FunctionDecl>(decl);
-    auto *v = llvm::dyn_cast_or_null<clang::VarDecl>(decl);
-    return ((f && is_internal(f) && !f->isInlined()) ||
-            (v && is_internal(v) && !v->isConstexpr())) &&
-           !decl->isImplicit() &&
-           !session.is_own(decl->getLocation()) &&
-           session.place_of(decl->getLocation(), place);
+    const clang::Decl *decl =
+        value.hasInternalLinkage() && !value.isDeclaration()
+            ? generator->GetDeclForMangledName(value.getName())
+            : nullptr;
+    return decl && session.statics.count(decl->getCanonicalDecl());
 }
 
 /* clang makes the code of a static function or variable again for each module
@@ -148,12 +197,30 @@ void Generator::leave_earlier_statics()
         }
 }
 
+/* Names that files which the input includes define: the answer has those of the
+ * input's own text. */
+void Generator::add_included()
+{
+    for (llvm::GlobalValue &value : generator->GetModule()->global_values()) {
+        auto *decl = llvm::dyn_cast_or_null<clang::NamedDecl>(
+            value.hasExternalLinkage() && !value.isDeclaration()
+                ? generator->GetDeclForMangledName(value.getName())
+                : nullptr);
+        if (decl && !decl->isImplicit() && !session.is_own(decl->getLocation()))
+            session.symbols_for_all.push_back(
+                {linked_name(value), llvm::isa<llvm::Function>(value)});
+    }
+}
+
 llvm::Module *Generator::generate(unsigned number)
 {
     Detached detached(session);
+    Made made(session);
+    std::vector<clang::NamedDecl *> used;
     if (!session.device)
         for_statics(session, [&](clang::NamedDecl *decl) {
-            use(session, decl);
+            if (use(session, decl))
+                used.push_back(decl);
         });
     for (clang::DeclGroupRef group : session.requirements)
         generator->HandleTopLevelDecl(group);
@@ -162,7 +229,12 @@ llvm::Module *Generator::generate(unsigned number)
     for (const auto &event : session.recorder.events)
         event(*generator);
     constructs = add_late_variables(session, *generator);
+    if (!session.device)
+        for (clang::VarDecl *v : late_thread_locals(session))
+            define_late(*generator, v);
     generator->HandleTranslationUnit(session.context());
+    for (clang::NamedDecl *decl : used) /* `threadprivate` may name it later */
+        decl->dropAttr<clang::UsedAttr>();
     if (session.report.bad || !generator->GetModule())
         return nullptr;
     if (session.device) {
@@ -172,6 +244,8 @@ llvm::Module *Generator::generate(unsigned number)
         undefine_late_variables(session, *generator);
         share();
         leave_earlier_statics();
+        add_included();
+        link_thread_locals(session, *generator);
         share_inline_variables(session, *generator->GetModule());
         note_lacking_instances(session, *generator, *generator->GetModule());
     }

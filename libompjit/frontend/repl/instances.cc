@@ -31,7 +31,7 @@ namespace {
 bool is_for_all(const llvm::GlobalVariable &v)
 {
     return (v.hasLinkOnceODRLinkage() || v.hasWeakODRLinkage()) &&
-           !v.isConstant() && !v.isThreadLocal() && !v.isDeclaration();
+           !v.isConstant() && !v.isDeclaration();
 }
 
 /* Initializers and guards lie in the variable's group. */
@@ -69,7 +69,7 @@ void ompjit_repl::share_inline_variables(Session &session,
         }
         if (!is_for_all(v))
             continue;
-        const std::string symbol = v.getName().str();
+        const std::string symbol = linked_name(v);
         leave_group(module, v.getComdat());
         v.setLinkage(llvm::GlobalValue::ExternalLinkage);
         if (session.inline_variables.count(symbol))
@@ -157,8 +157,8 @@ void ompjit_repl::keep_instances(Session &session)
                                           session.recorder.instances.begin(),
                                           session.recorder.instances.end());
     for (const SymbolForAll &each : session.symbols_for_all)
-        if (!each.function)
-            session.inline_variables.insert(each.name);
+        (each.function ? session.thread_inits : session.inline_variables)
+            .insert(each.name);
     for (auto at = session.lacking_instances.begin();
          at != session.lacking_instances.end();)
         at = (*at)->isDefined() ? session.lacking_instances.erase(at)

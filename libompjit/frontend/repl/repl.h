@@ -14,6 +14,7 @@
  *   generate.cc   the module (once.cc: is it worth being optimized?
  *                 brief.cc: before it has run? continued.cc: while it runs?)
  *   instances.cc  what inputs share that files would each define
+ *   thread_local.cc      thread-local variables
  *   device_variable.cc   variables of `declare target` that others use
  *   again.cc      code of earlier inputs that lacks functions of this one
  *   reply.cc      the answer (report.cc: diagnostics in it)
@@ -275,6 +276,11 @@ class Session {
     std::vector<clang::VarDecl *> host_variables;   /* others              */
     std::map<unsigned, Earlier> earlier; /* inputs of the device half */
     std::set<std::string> inline_variables;           /* instances.cc */
+    std::set<std::string> thread_inits;               /* thread_local.cc */
+    /* Static functions and variables, and those variables among them that code
+     * initializes or destroys: generate.cc. */
+    llvm::DenseSet<const clang::Decl *> statics;
+    std::vector<clang::VarDecl *> made_statics;
     /* In the device half: such variables, by their names for later inputs, and
      * the input whose code has them. */
     std::map<std::string, unsigned> device_statics;
@@ -363,6 +369,8 @@ void share_device_variables(Session &session);
 std::vector<clang::VarDecl *> late_variables(const Session &session);
 /* The input's code has those, if there are any. */
 bool add_late_variables(Session &session, clang::CodeGenerator &generator);
+/* The module defines a variable of an earlier input. */
+void define_late(clang::CodeGenerator &generator, clang::VarDecl *v);
 /* In the host half, whose earlier module has them. */
 void undefine_late_variables(Session &session,
                              clang::CodeGenerator &generator);
@@ -395,9 +403,34 @@ void complete_instances(Session &session);
 /* They belong to the session. */
 void keep_instances(Session &session);
 
+/* thread_local.cc */
+/* The name that the tool knows the value by. */
+std::string linked_name(const llvm::GlobalValue &value);
+/* The module uses initializers of earlier inputs, and the session knows those of
+ * its own variables. */
+void link_thread_locals(Session &session, clang::CodeGenerator &generator);
+/* Variables of earlier inputs that are thread-local from this input on, which
+ * defines them. */
+std::vector<clang::VarDecl *> late_thread_locals(const Session &session);
+
 /* generate.cc */
-/* A definition that is used is not left out. */
-void use(Session &session, clang::NamedDecl *decl);
+/* Does code of C++ initialize or destroy it? */
+bool is_made(Session &session, const clang::VarDecl *v);
+/* The session has the input's static functions and variables. */
+void keep_statics(Session &session);
+/* While code is made, static variables of earlier inputs have no initializers and
+ * no destructors: clang would have them made and destroyed once more. */
+class Made {
+  public:
+    explicit Made(Session &session);
+    ~Made();
+
+  private:
+    std::vector<std::pair<clang::VarDecl *, clang::Expr *>> initializers;
+    std::vector<clang::VarDecl *> destroyed;
+};
+/* A definition that is used is not left out. False: it was used before. */
+bool use(Session &session, clang::NamedDecl *decl);
 class Generator {
   public:
     /* Ready for the input with this number. */
@@ -422,6 +455,7 @@ class Generator {
     std::unique_ptr<llvm::Module> module;
     void share();
     bool is_earlier_static(const llvm::GlobalValue &value);
+    void add_included();
     void leave_earlier_statics();
 };
 

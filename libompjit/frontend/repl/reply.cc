@@ -119,8 +119,13 @@ class Names {
         const bool complete = !type->isIncompleteType() &&
                               !type->isDependentType() &&
                               !type->isReferenceType();
+        const std::string symbol = names.getName(v);
         add(defined ? OMPJIT__REPL_VARIABLE : OMPJIT__REPL_EXTERN,
-            v->getQualifiedNameAsString(), names.getName(v), print(type),
+            v->getQualifiedNameAsString(),
+            v->getTLSKind() != clang::VarDecl::TLS_None
+                ? OMPJIT__THREAD_LOCAL + symbol
+                : symbol,
+            print(type),
             complete ? c.getTypeSizeInChars(type).getQuantity() : 0,
             line_of(v), complete ? type : clang::QualType());
     }

@@ -576,6 +576,7 @@ class Server {
             generator->next(last.number + 1);
         }
         keep_instances(session);
+        keep_statics(session);
         note_lacking(lacking);
         session.files[last.number] = session.report.reading;
         session.includes.clear();

@@ -21,5 +21,6 @@
 #include "frontend/repl/server.cc"
 #include "frontend/repl/session.cc"
 #include "frontend/repl/shape.cc"
+#include "frontend/repl/thread_local.cc"
 #include "frontend/repl/value.cc"
 #include "frontend/repl/versions.cc"

@@ -103,18 +103,43 @@ bool is_hidden(const Input &input, const std::string &name)
     return false;
 }
 
-/* A class of C++ whose name an earlier one had: so that symbols of its members
- * are not the earlier one's. */
+/* Has it symbols besides its own? Those of a class's members; what an inline
+ * function or a template has in all modules; a guard, or a thread's initializer. */
+bool has_symbols(Session &session, const clang::NamedDecl *decl)
+{
+    auto *f = llvm::dyn_cast<clang::FunctionDecl>(decl);
+    auto *v = llvm::dyn_cast<clang::VarDecl>(decl);
+    if (f || v)
+        return decl->isTemplated() || (f && f->isInlined()) ||
+               (v && is_made(session, v) &&
+                (v->getTLSKind() != clang::VarDecl::TLS_None ||
+                 v->getType().isConstant(session.context())));
+    return llvm::isa<clang::TagDecl>(decl);
+}
+
+/* What C++ declares with the name of an earlier declaration: so that none of its
+ * symbols are the earlier one's. */
 void tag(Session &session, const Input &input, clang::NamedDecl *decl)
 {
     clang::ASTContext &c = session.context();
-    if (!c.getLangOpts().CPlusPlus || !llvm::isa<clang::TagDecl>(decl) ||
-        !is_hidden(input, decl->getNameAsString()))
+    if (!c.getLangOpts().CPlusPlus ||
+        !is_hidden(input, decl->getNameAsString()) ||
+        !has_symbols(session, decl))
         return;
     std::string text = "v" + std::to_string(input.number);
     llvm::StringRef tags[] = {
         llvm::StringRef(text).copy(c.getAllocator())};
     decl->addAttr(clang::AbiTagAttr::CreateImplicit(c, tags, 1));
+}
+
+void tag_all(Session &session, const Input &input, clang::Decl *decl)
+{
+    auto *of = llvm::dyn_cast<clang::TemplateDecl>(decl);
+    if (of && of->getTemplatedDecl())
+        tag(session, input, of->getTemplatedDecl());
+    visit(decl, [&](clang::NamedDecl *found) {
+        tag(session, input, found);
+    });
 }
 
 void label(Session &session, const Input &input, clang::NamedDecl *decl,
@@ -215,9 +240,7 @@ void ompjit_repl::settle_symbols(Session &session, const Input &input,
     share_device_variables(session);
     for (clang::DeclGroupRef group : session.recorder.groups)
         for (clang::Decl *decl : group)
-            visit(decl, [&](clang::NamedDecl *found) {
-                tag(session, input, found);
-            });
+            tag_all(session, input, decl);
     for (clang::DeclGroupRef group : session.recorder.groups)
         for (clang::Decl *decl : group)
             visit(decl, [&](clang::NamedDecl *found) {

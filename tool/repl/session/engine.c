@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/repl.h"
+#include "hosthalf/thread_local.h"
 #include "ompjit_function.h"
 #include "omptarget/offload.h"
 #include "tool/repl/session/complete.h"
@@ -944,6 +945,12 @@ struct reading {
     struct numbers numbers;
 };
 
+static bool is_thread_local(const struct name *name)
+{
+    static const char prefix[] = OMPJIT__THREAD_LOCAL;
+    return !strncmp(name->symbol, prefix, sizeof prefix - 1);
+}
+
 /* False: there is no such variable. */
 static bool begin_reading(struct reading *r, engine *e, const struct name *name)
 {
@@ -951,6 +958,8 @@ static bool begin_reading(struct reading *r, engine *e, const struct name *name)
     if (!name || name->kind != OMPJIT__REPL_VARIABLE || !name->shape.size)
         return false;
     r->address = symbols_find(e->symbols, name->symbol);
+    if (r->address && is_thread_local(name))
+        r->address = ompjit__thread_local_address((void *)r->address);
     if (name->object && !(front_is_gone(e->front) && replay(e, NULL)))
         r->ways.object = object_for(e, name->name);
     return r->address;
