@@ -32,8 +32,13 @@ using DeclareTarget = clang::OMPDeclareTargetDeclAttr;
 
 namespace {
 
+/* Most variables have no attributes, and each input asks for all. */
 bool is_on_device(const clang::VarDecl *v)
 {
+    if (llvm::none_of(v->redecls(), [](const clang::VarDecl *each) {
+            return each->hasAttrs();
+        }))
+        return false;
     auto type = DeclareTarget::isDeclareTargetDeclaration(v);
     return type && *type != DeclareTarget::MT_Link;
 }
@@ -130,17 +135,12 @@ void ompjit_repl::undefine_late_variables(Session &session,
     }
 }
 
-/* The variable whose initializer runs statements of C++ (parse.cc). There is one
- * for each input. */
-static bool runs_statements(const clang::VarDecl *v)
-{
-    return v->isImplicit() && v->getName().ends_with(INITIALIZED);
-}
-
+/* Implicit ones are values, and what runs statements of C++ (parse.cc), of which
+ * each input has one: no directive names them. */
 void ompjit_repl::keep_device_variables(Session &session)
 {
     for_defined(session, [&](clang::VarDecl *v) {
-        if (!runs_statements(v))
+        if (!v->isImplicit())
             session.host_variables.push_back(v);
     });
     std::vector<clang::VarDecl *> &all = session.host_variables;

@@ -212,16 +212,15 @@ class Reader {
 
     /* In C, clang leaves names visible behind their scopes as long as it
      * processes incrementally. That is so at an input's end alone, and those of
-     * scopes that end there are removed here. */
+     * scopes that end there are removed here: all have been lexed. */
     void leave_scopes()
     {
         clang::IdentifierResolver &names = session.sema.IdResolver;
         std::vector<clang::NamedDecl *> gone;
         if (session.compiler.getLangOpts().CPlusPlus)
             return;
-        for (auto &entry : session.pp.getIdentifierTable()) {
-            clang::IdentifierInfo *id = entry.getValue();
-            if (!id || !id->getFETokenInfo())
+        for (clang::IdentifierInfo *id : session.take_lexed()) {
+            if (!id->getFETokenInfo())
                 continue;
             for (auto at = names.begin(id); at != names.end(); ++at)
                 if (!is_in_scope(*at))

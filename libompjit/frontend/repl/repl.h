@@ -36,6 +36,7 @@
 #include <clang/Parse/Parser.h>
 #include <clang/Sema/Sema.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallPtrSet.h>
 
 extern "C" {
 #include "base/pack.h"
@@ -289,11 +290,16 @@ class Session {
 
     Session(clang::CompilerInstance &compiler, clang::Parser &parser,
             Recorder &recorder, Report &report);
+    /* In C: identifiers that were lexed since the last call. */
+    llvm::SmallPtrSet<clang::IdentifierInfo *, 32> take_lexed();
     /* The place of a location in an earlier input. */
     bool place_of(clang::SourceLocation location, Place &out);
     /* Does it stand in the text of the input that is read? */
     bool is_own(clang::SourceLocation location);
     clang::ASTContext &context() { return sema.getASTContext(); }
+
+  private:
+    std::vector<clang::IdentifierInfo *> lexed;
 };
 
 /* parse.cc: reads the input. What is wrong with it stands in the report. */

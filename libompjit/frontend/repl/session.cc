@@ -125,6 +125,22 @@ Session::Session(clang::CompilerInstance &compiler, clang::Parser &parser,
       report(report),
       device(compiler.getLangOpts().OpenMPIsTargetDevice != 0)
 {
+    if (!compiler.getLangOpts().CPlusPlus)
+        pp.setTokenWatcher([this](const clang::Token &token) {
+            if (token.is(clang::tok::identifier))
+                lexed.push_back(token.getIdentifierInfo());
+        });
+}
+
+/* The parser looks ahead at a few. */
+llvm::SmallPtrSet<clang::IdentifierInfo *, 32> Session::take_lexed()
+{
+    constexpr size_t AHEAD = 16;
+    llvm::SmallPtrSet<clang::IdentifierInfo *, 32> taken(lexed.begin(),
+                                                         lexed.end());
+    if (lexed.size() > AHEAD)
+        lexed.erase(lexed.begin(), lexed.end() - AHEAD);
+    return taken;
 }
 
 bool Session::place_of(clang::SourceLocation location, Place &out)
