@@ -233,6 +233,20 @@ expect='  29.0  14.0   1.0  35.0   8.0  15.0
    1.0   2.0   4.0   3.0   1.0   2.0
  3F800000 40000000 72616570 6C707061   1   2   2   1   2   4   2   1 111 quinc fig   apple'
 prints_everywhere "components of components, and classes" derived.f90
+expect='   -8   -8  -12   -8   -8    4   -4   -1
+    1    8    1   10    4   12
+    14.0    15.0    16.0  1300.0
+    10.0    11.0  1500.0  1400.0
+     6.0  1000.0  1400.0  1500.0
+   500.0   900.0  1300.0    16.0
+  2 abcd  3 abcd  4 abcd  5 abcd  6 abcd  6 abcd
+   111 11222 22333 33444 44555 55666
+   6   5   4   3   2   1
+  1102216'
+prints_everywhere "FORALL, WHERE and assumed ranks" forall.f90
+expect='   935  1435     0  1763    88     4
+ 54321'
+prints_everywhere "types with components of themselves" own_types.f90
 expect=' T T T T T T T T T T'
 prints_everywhere "random numbers and clocks" random.f90
 expect='  80

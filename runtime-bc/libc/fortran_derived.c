@@ -72,9 +72,18 @@ EXPORT NOINLINE int64_t elements_in(const struct component *c)
     return n;
 }
 
-static bool is_derived(const struct component *c)
+/* Where there is no type with components of itself. */
+WEAK const void *ompjit_fortran_table(uint64_t number)
 {
-    return c->category == CATEGORY_DERIVED && c->type;
+    (void)number;
+    return NULL;
+}
+
+/* The type of elements that are part of others'; NULL: of no type. */
+static const struct derived *part_type(const struct component *c)
+{
+    return c->category == CATEGORY_DERIVED && !has_descriptor(c) ? type_in(c)
+                                                                 : NULL;
 }
 
 /* Has the type, or one that it extends, one of these procedures? */
@@ -96,11 +105,11 @@ static bool has_final(const struct derived *type)
 static void destroy_component(struct work **list, const struct elements *now,
                               const struct component *c, char *at)
 {
-    if (!is_allocatable(c)) {
-        if (!has_descriptor(c) && is_derived(c) && !c->type->is_not_destroyed)
-            push(list, now, c->type, at, elements_in(c), c->type->bytes);
+    const struct derived *part = part_type(c);
+    if (part && !part->is_not_destroyed)
+        push(list, now, part, at, elements_in(c), part->bytes);
+    if (!is_allocatable(c))
         return;
-    }
     struct descriptor *a = (struct descriptor *)at;
     const struct derived *type = a->base ? owner_type(a) : NULL;
     if (type) {
@@ -130,11 +139,11 @@ EXPORT NOINLINE void ompjit_fortran_destroy(const struct elements *e)
 static void duplicate_component(struct work **list, const struct elements *now,
                                 const struct component *c, char *at)
 {
-    if (!is_allocatable(c)) {
-        if (!has_descriptor(c) && is_derived(c) && !c->type->is_not_destroyed)
-            push(list, now, c->type, at, elements_in(c), c->type->bytes);
+    const struct derived *part = part_type(c);
+    if (part && !part->is_not_destroyed)
+        push(list, now, part, at, elements_in(c), part->bytes);
+    if (!is_allocatable(c))
         return;
-    }
     struct descriptor *a = (struct descriptor *)at;
     const char *from = a->base;
     if (!from)
@@ -178,7 +187,7 @@ static void check_component(struct work **list, const struct elements *now,
         bytes = (int64_t)a->element;
         at = a->base;
     } else {
-        type = !has_descriptor(c) && is_derived(c) ? c->type : NULL;
+        type = part_type(c);
         n = type ? elements_in(c) : 0;
         bytes = type ? type->bytes : 0;
     }
@@ -231,7 +240,7 @@ EXPORT NOINLINE size_t ompjit_fortran_element_bytes(const struct component *c)
                    ? (size_t)c->length.value * c->kind
                    : 0;
     if (c->category == CATEGORY_DERIVED)
-        return c->type ? (size_t)c->type->bytes : 0;
+        return type_in(c) ? (size_t)type_in(c)->bytes : 0;
     return (size_t)c->kind * (c->category == CATEGORY_COMPLEX ? 2 : 1);
 }
 
@@ -255,19 +264,20 @@ static void establish_component(const struct component *c, char *at)
         a->dims[i] = (struct dimension){1, 0, 0};
     if (c->category == CATEGORY_DERIVED) {
         a->extra = HAS_TYPE;
-        *(const void **)&a->dims[c->rank] = c->type;
+        *(const void **)&a->dims[c->rank] = type_in(c);
     }
 }
 
 static void initialize_component(struct work **list, const struct elements *now,
                                  const struct component *c, char *at)
 {
+    const struct derived *part = part_type(c);
     if (!is_allocatable(c) && c->initial)
-        __builtin_memcpy(at, c->initial, bytes_of(c));
+        __builtin_memcpy(at, in_table(c->initial), bytes_of(c));
     else if (has_descriptor(c))
         establish_component(c, at);
-    else if (is_derived(c) && !c->type->is_not_initialized)
-        push(list, now, c->type, at, elements_in(c), c->type->bytes);
+    else if (part && !part->is_not_initialized)
+        push(list, now, part, at, elements_in(c), part->bytes);
 }
 
 EXPORT NOINLINE void ompjit_fortran_initialize(const struct elements *e)

@@ -84,10 +84,27 @@ INLINE int64_t components_in(const struct derived *type)
     return type->components.base ? type->components.dim.extent : 0;
 }
 
+/* What a table of components names by a number, since it names the table again:
+ * libompjit/passes/gpu/type_tables.c defines the function where there is any. */
+const void *ompjit_fortran_table(uint64_t number);
+
+INLINE const void *in_table(const void *value)
+{
+    enum { NUMBERS = 1 << 16 }; /* no address is as low */
+    const uintptr_t number = (uintptr_t)value;
+    return number && number < NUMBERS ? ompjit_fortran_table(number) : value;
+}
+
+/* The type of a component's elements; NULL: none is known. */
+INLINE const struct derived *type_in(const struct component *c)
+{
+    return in_table(c->type);
+}
+
 /* The type that it extends; NULL: none. */
 INLINE const struct derived *parent_of(const struct derived *type)
 {
-    return type->has_parent ? components_of(type)->type : NULL;
+    return type->has_parent ? type_in(components_of(type)) : NULL;
 }
 
 /* The type of elements that own memory; NULL: a copy of their bytes is one. */

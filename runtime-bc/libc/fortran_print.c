@@ -328,7 +328,7 @@ static struct part *put_part(struct statement *s, struct part *p)
     a.element = ompjit_fortran_element_bytes(c);
     char *at = p->at + c->offset + p->index++ * (int64_t)a.element;
     if (c->category == CATEGORY_DERIVED)
-        return begin_part(s, p, c->type, at);
+        return begin_part(s, p, type_in(c), at);
     put_element(s, &a, at);
     return p;
 }

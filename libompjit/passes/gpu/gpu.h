@@ -24,6 +24,10 @@ void ompjit__prepare_math(LLVMModuleRef m);
  * floating numbers become calls of the runtime's functions.
  * passes/gpu/wide.c */
 void ompjit__prepare_wide(LLVMModuleRef m);
+/* Before the runtime is linked: tables of Fortran types that name each other in a
+ * circle have numbers in place of addresses. False: no memory.
+ * passes/gpu/type_tables.c */
+bool ompjit__number_types(LLVMModuleRef m);
 /* Math functions that PTX lacks, by libdevice: names of the C library and
  * LLVM's intrinsics become __nv_* calls, and libdevice is linked where any is
  * used. LINK error that names them where there is no libdevice. Before LLVM's
