@@ -18,8 +18,6 @@
 
 #include "door/worker.h"
 
-extern char **environ;
-
 /* SOCKET and LIFE are ompjitc's descriptors. Ours are LOWEST and above, so that
  * dup2 to one of them never overwrites the other. */
 enum { SOCKET = 3, LIFE = 4, LOWEST = 5 };
@@ -106,15 +104,19 @@ static int add_actions(posix_spawn_file_actions_t *actions, const int theirs[2])
  * signals. */
 static int spawn(const char *path, const int theirs[2], pid_t *pid)
 {
+    static const char *const settings[] = {OMPJIT__FEW_FAULTS};
     char *const argv[] = {(char *)PROGRAM, NULL};
+    char **environment = ompjit__environment_with(settings, 1);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    int rc = posix_spawn_file_actions_init(&actions);
-    if (rc)
+    int rc = environment ? posix_spawn_file_actions_init(&actions) : ENOMEM;
+    if (rc) {
+        free(environment);
         return rc;
+    }
     rc = add_actions(&actions, theirs);
     if (!rc)
         rc = posix_spawnattr_init(&attr);
@@ -123,10 +125,11 @@ static int spawn(const char *path, const int theirs[2], pid_t *pid)
                                             POSIX_SPAWN_SETSIGDEF);
         posix_spawnattr_setsigmask(&attr, &none);
         posix_spawnattr_setsigdefault(&attr, &all);
-        rc = posix_spawn(pid, path, &actions, &attr, argv, environ);
+        rc = posix_spawn(pid, path, &actions, &attr, argv, environment);
         posix_spawnattr_destroy(&attr);
     }
     posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     return rc;
 }
 

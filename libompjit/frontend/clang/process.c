@@ -63,53 +63,18 @@ static bool make_pipe(bool we_write, int *ours, int *theirs)
 
 /* ------------------------------------------------------- what it is told */
 
-/* To a child that has time before its source comes: to look up all symbols at
- * once, and to take memory from the system in few large pieces. Half of the
- * page faults, and a fifth of the time, of a small compile. */
-static const char *const at_leisure[] = {
-    "LD_BIND_NOW=1",
-    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216",
-};
-
 /* Our own front end gets so many bytes of the last source in its environment,
  * so as to precompile the headers there (cc1/ahead.cc). */
 enum { HEAD = 16000 };
 
-/* Has our environment a variable of the setting's name? Then the application's
- * value stays. */
-static bool is_set(const char *setting)
-{
-    size_t n = strcspn(setting, "=") + 1;
-    for (char **e = environ; e && *e; e++)
-        if (!strncmp(*e, setting, n))
-            return true;
-    return false;
-}
-
-static void add_setting(ompjit__buf *text, size_t *n, const char *setting)
-{
-    ompjit__buf_add(text, setting, strlen(setting) + 1);
-    ++*n;
-}
-
+/* A child that has time before its source comes looks up all symbols at once. */
 char **ompjit__child_environment(const char *like)
 {
-    ompjit__buf text = {0};
-    size_t n = 0;
     char *ahead = ompjit__format("OMPJIT_CC1_AHEAD=%.*s", HEAD, like);
-    for (char **e = environ; e && *e; e++)
-        add_setting(&text, &n, *e);
-    for (size_t i = 0; i < OMPJIT__COUNT(at_leisure); i++)
-        if (!is_set(at_leisure[i]))
-            add_setting(&text, &n, at_leisure[i]);
-    if (ahead)
-        add_setting(&text, &n, ahead);
-    size_t pointers = (n + 1) * sizeof(char *);
-    char **all = text.failed ? NULL : calloc(1, pointers + text.size);
-    char *at = all ? memcpy(all + n + 1, text.data, text.size) : NULL;
-    for (size_t i = 0; all && i < n; i++, at += strlen(at) + 1)
-        all[i] = at;
-    ompjit__buf_free(&text);
+    const char *const settings[] = {"LD_BIND_NOW=1", OMPJIT__FEW_FAULTS, ahead};
+    char **all = ahead ? ompjit__environment_with(settings,
+                                                  OMPJIT__COUNT(settings))
+                       : NULL;
     free(ahead);
     return all;
 }
