@@ -2,7 +2,7 @@
 #
 # OMPJIT_LLVM: finds LLVM 22, clang 22 and LLVM's OpenMP runtime. Reads
 # $with_llvm, $enable_shared_llvm and $enable_static_clang; sets LLVM_CPPFLAGS
-# LLVM_LIBS LLVM_LDFLAGS LLVM_BINDIR LLVM_TEST_LIBS CLANG CLANG_RESOURCE_DIR
+# LLVM_LIBS LLVM_LDFLAGS LLVM_LIBDIR LLVM_BINDIR LLVM_TEST_LIBS CLANG CLANG_RESOURCE_DIR
 # CLANG_LIBS CLANG_LDFLAGS LIBOMP RT_CPUS.
 
 # OMPJIT_LLVM_CONFIG: llvm-config, by the order user's choice, PATH, known places.
@@ -107,6 +107,21 @@ OMPJIT_SHARED_FLAG([ompjit_stdcxx], [a static libstdc++],
 AS_IF([test -n "$ompjit_stdcxx"], [LIBSTDCXX=$ompjit_stdcxx])
 ])
 
+# OMPJIT_ORDER: the functions of LLVM's and clang's static libraries that most
+# compiles use stand next to each other. Only where the linker is GNU's: LLVM's
+# takes half a minute over so long a script.
+AC_DEFUN([OMPJIT_ORDER], [
+AC_MSG_CHECKING([whether LLVM's functions can be ordered])
+ordered=no
+AS_IF([test "x$cross_compiling" != xyes && test "x$enable_shared_llvm" != xyes &&
+    $CC $LDFLAGS -Wl,--version 2>/dev/null | grep -q '^GNU ld'],
+    [ordered=yes])
+AC_MSG_RESULT([$ordered])
+AM_CONDITIONAL([ORDERED], [test $ordered = yes])
+LLVM_LIBDIR=$llvm_libdir
+AC_SUBST([LLVM_LIBDIR])
+])
+
 # OMPJIT_CLANG: the C front end. It runs at run time too: `clang` of the library's
 # options and OMPJIT_CLANG in the environment win over what is found here.
 AC_DEFUN([OMPJIT_CLANG], [
@@ -185,6 +200,7 @@ OMPJIT_LLVM_CONFIG
 LLVM_BINDIR=`$LLVM_CONFIG --bindir`
 LLVM_CPPFLAGS="-isystem "`$LLVM_CONFIG --includedir`
 OMPJIT_LLVM_LINK
+OMPJIT_ORDER
 OMPJIT_CLANG
 OMPJIT_STATIC_CLANG
 OMPJIT_LIBOMP
