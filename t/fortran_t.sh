@@ -233,6 +233,15 @@ expect='  29.0  14.0   1.0  35.0   8.0  15.0
    1.0   2.0   4.0   3.0   1.0   2.0
  3F800000 40000000 72616570 6C707061   1   2   2   1   2   4   2   1 111 quinc fig   apple'
 prints_everywhere "components of components, and classes" derived.f90
+expect='    0.511828    0.557937    0.232088    0.060964    0.011768
+    0.382449   -0.412309   -0.932194   -2.073541   -7.361972
+       0.067       0.008       0.001       0.000
+      -2.630     -12.988    -101.272   -1067.247
+   1.000   0.000   0.000  -2.074   0.205   0.042  0
+ T T T T T'
+prints_everywhere "Bessel functions of many orders, and the date" bessel.f90
+expect='   23   17   -7    5   25   61   34   52  1234  4321  7.25  2.50 -1.00  7.25  3.00  0.00'
+prints_everywhere "REDUCE by the program's functions" user_reduce.f90
 expect='   -8   -8  -12   -8   -8    4   -4   -1
     1    8    1   10    4   12
     14.0    15.0    16.0  1300.0

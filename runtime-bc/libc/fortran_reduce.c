@@ -5,7 +5,7 @@
  * PRODUCT, MAXVAL, MINVAL, IALL, IANY, IPARITY, ALL, ANY, COUNT, PARITY, NORM2,
  * MAXLOC, MINLOC, FINDLOC and DOT_PRODUCT.
  */
-#include "fortran.h"
+#include "fortran_lines.h"
 
 #ifdef __NVPTX__
 
@@ -48,76 +48,6 @@ static enum kind kind_of(const struct descriptor *a, const char *file, int line)
 
 #define compare_texts _FortranACharacterCompareScalar1
 int compare_texts(const char *x, const char *y, size_t nx, size_t ny);
-
-/* -------------------------------------------------------------- their lines */
-
-/* The elements along a dimension, or all of them for -1, and what a mask says
- * of them. */
-struct line {
-    const struct descriptor *a, *mask; /* no mask: NULL */
-    struct place p, m;
-    int dim;
-};
-
-static void start_line(struct line *l, const struct descriptor *a,
-                       const struct descriptor *mask, int dim)
-{
-    l->a = a;
-    l->mask = mask && mask->base ? mask : NULL;
-    l->dim = dim;
-    begin(&l->p, a);
-    l->m.at = NULL;
-    if (l->mask)
-        begin(&l->m, l->mask);
-}
-
-/* The line behind it; false: it was the last one. */
-static bool next_line(struct line *l)
-{
-    next_but(&l->p, l->a, l->dim);
-    if (l->mask && l->mask->rank)
-        next_but(&l->m, l->mask, l->dim);
-    return l->p.at != NULL;
-}
-
-static void step_in(struct place *p, const struct descriptor *a, int dim)
-{
-    if (dim < 0) {
-        next(p, a);
-    } else if (++p->index[dim] < a->dims[dim].extent) {
-        p->at += a->dims[dim].stride;
-    } else {
-        p->at = NULL;
-    }
-}
-
-/* The place of the line's first element that counts, and then of each further
- * one; at is NULL behind the last one. */
-static void skip_masked(const struct line *l, struct place *p, struct place *m)
-{
-    while (p->at && l->mask && !is_true(m->at, l->mask->element)) {
-        step_in(p, l->a, l->dim);
-        if (l->mask->rank)
-            step_in(m, l->mask, l->dim);
-    }
-}
-
-static void first_in(const struct line *l, struct place *p, struct place *m)
-{
-    *p = l->p;
-    *m = l->m;
-    skip_masked(l, p, m);
-}
-
-static void next_in(const struct line *l, struct place *p, struct place *m)
-{
-    step_in(p, l->a, l->dim);
-    if (l->mask && l->mask->rank)
-        step_in(m, l->mask, l->dim);
-    skip_masked(l, p, m);
-}
-
-#define EACH(l, p, m) first_in(l, &p, &m); p.at; next_in(l, &p, &m)
 
 /* -------------------------------------------------------------- their value */
 
@@ -224,20 +154,6 @@ static void reduce_texts(enum op op, const struct line *l, char *to)
 }
 
 /* ------------------------------------------------------------- in all lines */
-
-/* A result that has the array's shape but for a dimension. */
-static void establish_lines(struct descriptor *result, int type, size_t element,
-                            const struct descriptor *a, int dim,
-                            const char *file, int line)
-{
-    if (dim < 1 || dim > a->rank)
-        fail_at(file, line, "DIM= names no dimension of the array");
-    establish(result, type, element, a->rank - 1);
-    for (int i = 0, k = 0; i < a->rank; i++)
-        if (i != dim - 1)
-            result->dims[k++].extent = a->dims[i].extent;
-    allocate_result(result, file, line);
-}
 
 static void reduce_lines(enum op op, struct descriptor *result,
                          const struct descriptor *a, int dim,

@@ -2,7 +2,7 @@
  *
  * For a GPU, how functions of flang's runtime library fail, and those that have
  * to do with more than their arguments: STOP, ERROR STOP and EXIT,
- * RANDOM_NUMBER and RANDOM_SEED, CPU_TIME and SYSTEM_CLOCK.
+ * RANDOM_NUMBER and RANDOM_SEED.
  */
 #include "fortran.h"
 
@@ -195,33 +195,6 @@ EXPORT void _FortranARandomInit(bool repeatable, bool is_distinct)
         set_state(0);
     else
         _FortranARandomSeedDefaultPut();
-}
-
-/* ------------------------------------------------------------------- clocks */
-
-EXPORT double _FortranACpuTime(void)
-{
-    return (double)plat_nanoseconds() * 1e-9;
-}
-
-enum { WIDE = 8 }; /* kinds less than that count milliseconds */
-
-EXPORT int64_t _FortranASystemClockCountRate(int kind)
-{
-    return kind >= WIDE ? 1000000000 : 1000;
-}
-
-EXPORT int64_t _FortranASystemClockCountMax(int kind)
-{
-    return INT64_MAX >> (kind >= WIDE ? 0 : 64 - 8 * kind);
-}
-
-EXPORT int64_t _FortranASystemClockCount(int kind)
-{
-    const int64_t tick = 1000000000 / _FortranASystemClockCountRate(kind);
-    const int64_t count = (int64_t)plat_nanoseconds() / tick;
-    const int64_t most = _FortranASystemClockCountMax(kind);
-    return most == INT64_MAX ? count : count % (most + 1);
 }
 
 #endif
