@@ -1070,11 +1070,11 @@ q.push(2);' q 'std::stack<int>({3, 4})' 'std::priority_queue<int>()' \
     'auto p = std::make_shared<int>(3); std::weak_ptr<int> w = p;' w p \
     'std::chrono::milliseconds(15)' '1 <=> 2' \
     'std::vector<int> v{1}; auto at = v.begin();' v.begin '_ == at' \
-    'std::map<int, int>().begin()' 'std::make_unique<int>(5)' |
+    'std::map<int, int> m;' 'm.begin()' 'std::make_unique<int>(5)' |
     sed 's/^v.begin$/v.begin()/' >inputs.cc
 succeeds "adapters, iterators, times, orderings" repl --device host \
     -std=c++20 inputs.cc
-is "$(printf '%s' "$out" | sed 's/0x[0-9a-f]*/ADDRESS/; s/<[0-9]* bytes>/BYTES/')" \
+is "$(printf '%s' "$out" | sed 's/0x[0-9a-f]*/ADDRESS/')" \
     "(std::queue<int>) {1, 2}
 (std::stack<int>) {3, 4}
 (std::priority_queue<int>) {}
@@ -1086,8 +1086,117 @@ is "$(printf '%s' "$out" | sed 's/0x[0-9a-f]*/ADDRESS/; s/<[0-9]* bytes>/BYTES/'
 (std::strong_ordering) less
 (std::vector<int>::iterator) ADDRESS
 (bool) true
-(std::map<int, int>::iterator) BYTES
+(std::map<int, int>::iterator) end
 (std::unique_ptr<int>) &5" "  are shown by what they have"
+cat >inputs.cc <<'END'
+#include <any>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <map>
+#include <ranges>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+std::wstring(L"wide é \"x\"")
+L"wide"
+const char16_t *both = u"é\U0001F600\n";
+both
+std::u16string(u"é\U0001F600")
+std::u32string(U"x")
+std::u8string(u8"é")
+L'x'
+u'é'
+char16_t(0xd800)
+const wchar_t *none = nullptr;
+none
+struct S { char32_t letter; wchar_t name[8]; } s{U'é', L"abc"};
+s
+std::map<int, double> m{{1, 2.5}, {3, 4.5}};
+m.begin()
+m.find(3)
+m.find(4)
+m.rbegin()
+std::map<int, int> empty;
+empty.end()
+empty.rbegin()
+std::set<std::string> words{"a", "b"};
+words.find("b")
+std::unordered_map<std::string, int> counts{{"a", 1}};
+counts.find("a")
+counts.find("b")
+std::vector<int> v{1, 2, 3};
+v.rbegin()
+std::list<int> l{1};
+l.begin()
+std::deque<int>{1}.begin()
+double twice(double x) { return 2 * x; }
+std::function<double(double)>(twice)
+std::function<int(int)>([](int n) { return n; })
+std::function<int(int)>(std::negate<int>())
+std::function<void()>()
+std::any(5)
+std::any(std::string("text"))
+std::any(std::hash<int>())
+std::any()
+v | std::views::filter([](int n) { return n > 1; })
+v | std::views::transform([](int n) { return n * 2; }) | std::views::take(2)
+std::filesystem::path("/usr") / "lib"
+END
+succeeds "wide letters, iterators, functions, views" repl -w --device host \
+    -std=c++20 inputs.cc
+is "$(printf '%s' "$out" | sed 's/.*_view<.*) {/(VIEW) {/; s/0x[0-9a-f]*/ADDRESS/')" \
+    '(std::wstring) "wide é \"x\""
+(const wchar_t[5]) "wide"
+(const char16_t *) "é😀\n"
+(std::u16string) "é😀"
+(std::u32string) "x"
+(std::u8string) "é"
+(wchar_t) '"'x'
+(char16_t) 'é'
+(char16_t) 55296
+(const wchar_t *) NULL
+(struct S) {.letter = 'é', .name = \"abc\"}"'
+(std::map<int, double>::iterator) &{1, 2.5}
+(std::map<int, double>::iterator) &{3, 4.5}
+(std::map<int, double>::iterator) end
+(std::map<int, double>::reverse_iterator) before end
+(std::map<int, int>::iterator) end
+(std::map<int, int>::reverse_iterator) before end
+(std::set<std::basic_string<char>>::iterator) &"b"
+(std::unordered_map<std::basic_string<char>, int>::iterator) &{"a", 1}
+(std::unordered_map<std::basic_string<char>, int>::iterator) end
+(std::vector<int>::reverse_iterator) before ADDRESS
+(std::list<int>::iterator) ADDRESS
+(std::deque<int>::iterator) ADDRESS
+(std::function<double (double)>) twice
+(std::function<int (int)>) <lambda>
+(std::function<int (int)>) <std::negate<int>>
+(std::function<void ()>) empty
+(std::any) 5
+(std::any) "text"
+(std::any) <std::hash<int>>
+(std::any) empty
+(VIEW) {2, 3}
+(VIEW) {2, 4}
+(std::filesystem::path) "/usr/lib"' "  are shown by what they have"
+prints "pointers show names as they were declared" \
+    'namespace n { int v = 1; int g(int x) { return x; } }
+int f(int), f(double);
+int f(int) { return 1; }
+&n::v
+n::g
+int (*p)(int) = f;
+p' '(int *) &n::v
+(int (*)(int)) n::g
+(int (*)(int)) f' --lang c++
+breaks "a module that is not there" 'import std;' \
+    "^inputs.c:1:8: fatal error: module 'std' not found" --lang c++ -std=c++20
+printf '{"op":"is_complete","id":1,"code":"import std;"}\n' >requests
+succeeds "  is no beginning of an input" repl --json --lang c++ -std=c++20 <requests
+like "$out" '"status":"invalid"' "  but wrong"
 prints "static variables" 'static int n = 4;
 ++n
 n++;

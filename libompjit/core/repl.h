@@ -180,8 +180,8 @@ enum ompjit__repl_shape {
 
 enum ompjit__repl_pointee {
     OMPJIT__POINTEE_OTHER,
-    OMPJIT__POINTEE_CHAR, /* shown as a string */
-    OMPJIT__POINTEE_FUNCTION
+    OMPJIT__POINTEE_FUNCTION,
+    OMPJIT__POINTEE_CHAR /* shown as a string; more: its size less 1 */
 };
 
 #endif

@@ -63,6 +63,16 @@ static void count(struct scan *s, char c)
     }
 }
 
+/* 1'000 is a number of C++, and u8'x' is a letter. */
+static bool is_in_number(const char *begin, const char *p)
+{
+    const char *first = p;
+    while (first > begin &&
+           (isalnum((unsigned char)first[-1]) || first[-1] == '\''))
+        first--;
+    return isdigit((unsigned char)*first);
+}
+
 /* One token or letter from `p` on. */
 static const char *step(struct scan *s, const char *begin, const char *p,
                         const char *end)
@@ -80,9 +90,7 @@ static const char *step(struct scan *s, const char *begin, const char *p,
         return begin_raw(s, p + 1, end);
     }
     count(s, *p ? *p : ' ');
-    /* 1'000 is a number of C++ */
-    bool number = p > begin && isalnum((unsigned char)p[-1]);
-    if (*p == '"' || (*p == '\'' && !number))
+    if (*p == '"' || (*p == '\'' && !is_in_number(begin, p)))
         return skip_quoted(p + 1, end, *p);
     return p + 1;
 }

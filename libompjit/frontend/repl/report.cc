@@ -61,10 +61,12 @@ bool stays_open(unsigned id)
            id == clang::diag::warn_omp_unterminated_declare_target;
 }
 
-/* Does the error say that something is missing, rather than wrong? */
+/* Does the error say that something is missing, rather than wrong? A module that
+ * is not found is wrong. */
 bool says_missing(unsigned id)
 {
-    return clang::DiagnosticIDs::getCategoryNameFromID(
+    return id != clang::diag::err_module_not_found &&
+           clang::DiagnosticIDs::getCategoryNameFromID(
                clang::DiagnosticIDs::getCategoryNumberForDiag(id)) ==
            "Parse Issue";
 }

@@ -122,7 +122,8 @@ class Shape {
         QualType to = type->isNullPtrType() ? QualType(c.VoidTy)
                                             : type->getPointeeType();
         number(OMPJIT__SHAPE_POINTER);
-        number(to->isCharType()       ? OMPJIT__POINTEE_CHAR
+        number(to->isAnyCharacterType()
+                   ? OMPJIT__POINTEE_CHAR + size_of(to) - 1
                : to->isFunctionType() ? OMPJIT__POINTEE_FUNCTION
                                       : OMPJIT__POINTEE_OTHER);
     }

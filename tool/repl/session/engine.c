@@ -570,14 +570,27 @@ static ompjit_status run_unit(struct unit *u, ompjit_error *err)
 /* Values are shown by names of the session's and by code that was made for one;
  * NULL: none. */
 struct ways {
-    symbols *symbols;
+    const engine *e;
     const struct object *object;
 };
+
+/* The name that was declared with the symbol; else the symbol. */
+static const char *declared_name(const engine *e, const char *symbol)
+{
+    for (size_t i = 0; i < e->nunits; i++) {
+        const struct answer *a = &e->units[i]->answer;
+        for (size_t k = 0; k < a->nnames; k++)
+            if (!strcmp(a->names[k].symbol, symbol))
+                return a->names[k].name;
+    }
+    return symbol;
+}
 
 static const char *name_at(void *data, const void *address)
 {
     const struct ways *ways = data;
-    return symbols_name(ways->symbols, address);
+    const char *symbol = symbols_name(ways->e->symbols, address);
+    return symbol ? declared_name(ways->e, symbol) : NULL;
 }
 
 /* show_object */
@@ -669,7 +682,7 @@ static ompjit_status take_value(struct unit *u, struct outcome *out,
     struct showing s = {.u = u};
     if (!value_address(u, &s.address))
         return OMPJIT_OK;
-    s.ways.symbols = e->symbols;
+    s.ways.e = e;
     if (u->answer.value.object)
         u->object = s.ways.object = object_for(e, "_");
     if (!guard_run(e, show, &s, err)) {
@@ -954,7 +967,7 @@ static bool is_thread_local(const struct name *name)
 /* False: there is no such variable. */
 static bool begin_reading(struct reading *r, engine *e, const struct name *name)
 {
-    *r = (struct reading){.e = e, .name = name, .ways = {e->symbols, NULL}};
+    *r = (struct reading){.e = e, .name = name, .ways = {e, NULL}};
     if (!name || name->kind != OMPJIT__REPL_VARIABLE || !name->shape.size)
         return false;
     r->address = symbols_find(e->symbols, name->symbol);

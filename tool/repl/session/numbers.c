@@ -107,12 +107,18 @@ static void number_leaf(visit *v, const void *shape, const void *at)
     numbers_add(c->to, &bytes, at);
 }
 
-static void number_text(visit *v, const char *text, size_t size)
+static void number_plain(visit *v, const char *text, size_t size)
 {
     const struct collector *c = (const struct collector *)v;
     (void)text;
     (void)size;
     c->to->bad = true;
+}
+
+static void number_text(visit *v, const void *text, size_t n, size_t size)
+{
+    (void)n;
+    number_plain(v, text, size);
 }
 
 static bool number_element(visit *v, const void *at, visit_function *f)
@@ -146,7 +152,7 @@ void numbers_add_by(struct numbers *to, visit_function *f, const void *at)
 {
     struct collector c = {.visit = {.leaf = number_leaf,
                                     .text = number_text,
-                                    .plain = number_text,
+                                    .plain = number_plain,
                                     .array = number_array,
                                     .begin = number_begin,
                                     .element = number_element,

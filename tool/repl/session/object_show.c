@@ -43,13 +43,13 @@ static void begin_shape(ompjit__buf *shape, size_t n, size_t size,
     ompjit__pack_number(shape, kind);
 }
 
-static void take_text(visit *v, const char *text, size_t size)
+static void take_text(visit *v, const void *text, size_t n, size_t size)
 {
     const struct shown *s = (const struct shown *)v;
     ompjit__buf shape = {0};
-    begin_shape(&shape, size, 1, OMPJIT__SHAPE_CHAR);
-    ompjit__pack_number(&shape, 1); /* its size */
-    ompjit__pack_number(&shape, 1); /* signed   */
+    begin_shape(&shape, n, size, OMPJIT__SHAPE_CHAR);
+    ompjit__pack_number(&shape, size);
+    ompjit__pack_number(&shape, 1); /* signed */
     show_value(&shape, text, s->how, s->out);
     ompjit__buf_free(&shape);
 }

@@ -45,7 +45,7 @@ static bool find_elements(ompjit__reader *r, struct columns *c)
 {
     const uint64_t n = ompjit__read_number(r), size = ompjit__read_number(r);
     ompjit__reader kind = *r;
-    if (ompjit__read_number(&kind) == OMPJIT__SHAPE_CHAR && size == 1)
+    if (ompjit__read_number(&kind) == OMPJIT__SHAPE_CHAR)
         return false; /* a string */
     for (uint64_t i = 0; i < n && !c->cut; i++)
         add_column(c, ompjit__format("%u", (unsigned)i), i * size, r);
@@ -223,12 +223,18 @@ static void row_leaf(visit *v, const void *shape, const void *at)
         free(c.all[i].name);
 }
 
-static void row_text(visit *v, const char *text, size_t size)
+static void row_plain(visit *v, const char *text, size_t size)
 {
     struct table *t = (struct table *)v;
     (void)text;
     (void)size;
     t->bad = true;
+}
+
+static void row_text(visit *v, const void *text, size_t n, size_t size)
+{
+    (void)n;
+    row_plain(v, text, size);
 }
 
 static void row_array(visit *v, const void *at, size_t n, size_t size,
@@ -272,7 +278,7 @@ void show_rows_by(const show_how *how, visit_function *f, const void *at,
     show_how cell = *how;
     struct table t = {.visit = {.leaf = row_leaf,
                                 .text = row_text,
-                                .plain = row_text,
+                                .plain = row_plain,
                                 .array = row_array,
                                 .begin = row_begin,
                                 .element = row_element,

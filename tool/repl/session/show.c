@@ -141,14 +141,38 @@ static void add_letter(struct show *s, uint64_t c, char quote)
         ompjit__buf_printf(s->out, "%c", (char)c);
 }
 
+static bool is_surrogate(uint64_t c)
+{
+    return c >= 0xd800 && c < 0xe000;
+}
+
+/* In UTF-8, of which a byte is a letter where it is none of ASCII's. */
+static void add_wide_letter(struct show *s, uint64_t c, char quote)
+{
+    if (c < 0x80)
+        add_letter(s, c, quote);
+    else if (c < 0x800)
+        ompjit__buf_printf(s->out, "%c%c", (int)(0xc0 | c >> 6),
+                           (int)(0x80 | (c & 63)));
+    else if (c < 0x10000 && !is_surrogate(c))
+        ompjit__buf_printf(s->out, "%c%c%c", (int)(0xe0 | c >> 12),
+                           (int)(0x80 | (c >> 6 & 63)), (int)(0x80 | (c & 63)));
+    else if (c < 0x110000 && !is_surrogate(c))
+        ompjit__buf_printf(s->out, "%c%c%c%c", (int)(0xf0 | c >> 18),
+                           (int)(0x80 | (c >> 12 & 63)),
+                           (int)(0x80 | (c >> 6 & 63)), (int)(0x80 | (c & 63)));
+    else
+        ompjit__buf_printf(s->out, "\\x%x", (unsigned)c);
+}
+
 static void show_char(struct show *s)
 {
     uint64_t size = number(s);
     bool is_signed = number(s);
     uint64_t bits = bits_at(s->at, size);
-    if (size == 1 && bits < 0x80) {
+    if (size == 1 ? bits < 0x80 : bits < 0x110000 && !is_surrogate(bits)) {
         add(s, "'");
-        add_letter(s, bits, '\'');
+        add_wide_letter(s, bits, '\'');
         add(s, "'");
     } else if (is_signed) {
         ompjit__buf_printf(s->out, "%" PRId64, extend(bits, size));
@@ -283,23 +307,42 @@ static size_t peek(const void *from, char *to, size_t size)
     return done;
 }
 
-static void add_text(struct show *s, const char *text, size_t size)
+/* The letter there of n; *used: how many of UTF-16 it takes. */
+static uint64_t letter_at(const char *text, size_t n, size_t size, size_t *used)
+{
+    const uint64_t c = bits_at(text, size);
+    const uint64_t next = size == 2 && n > 1 ? bits_at(text + 2, 2) : 0;
+    const bool pair = c >= 0xd800 && c < 0xdc00 && next >= 0xdc00 &&
+                      next < 0xe000 && size == 2;
+    *used = pair ? 2 : 1;
+    return pair ? 0x10000 + ((c - 0xd800) << 10) + (next - 0xdc00) : c;
+}
+
+/* n letters, of `size` bytes each. */
+static void add_text(struct show *s, const char *text, size_t n, size_t size)
 {
     add(s, "\"");
-    for (size_t i = 0; i < size; i++)
-        add_letter(s, (unsigned char)text[i], '"');
+    for (size_t i = 0, used; i < n; i += used) {
+        const uint64_t c = letter_at(text + i * size, n - i, size, &used);
+        if (size == 1)
+            add_letter(s, c, '"');
+        else
+            add_wide_letter(s, c, '"');
+    }
     add(s, "\"");
 }
 
-static bool show_text_at(struct show *s, const void *address)
+static bool show_text_at(struct show *s, const void *address, size_t size)
 {
     char text[TEXT_MOST];
-    size_t size = peek(address, text, sizeof text);
-    size_t n = strnlen(text, size);
-    if (!size)
+    const size_t most = peek(address, text, sizeof text) / size;
+    size_t n = 0;
+    while (n < most && bits_at(text + n * size, size))
+        n++;
+    if (!most)
         return false;
-    add_text(s, text, n);
-    if (n == size)
+    add_text(s, text, n, size);
+    if (n == most)
         add(s, "...");
     return true;
 }
@@ -313,7 +356,8 @@ static void show_pointer(struct show *s)
         add(s, "NULL");
         return;
     }
-    if (to == OMPJIT__POINTEE_CHAR && show_text_at(s, address))
+    if (to >= OMPJIT__POINTEE_CHAR &&
+        show_text_at(s, address, to - OMPJIT__POINTEE_CHAR + 1))
         return;
     const char *name = s->how.name(s->how.data, address);
     if (name)
@@ -420,11 +464,11 @@ static bool show_char_array(struct show *s, uint64_t n, uint64_t size,
                             const ompjit__reader *shape, const char *at)
 {
     ompjit__reader look = *shape;
-    if (size != 1 || ompjit__read_number(&look) != OMPJIT__SHAPE_CHAR)
+    if (ompjit__read_number(&look) != OMPJIT__SHAPE_CHAR)
         return false;
-    while (n && !at[n - 1])
+    while (n && !bits_at(at + (n - 1) * size, size))
         n--;
-    add_text(s, at, n < TEXT_MOST ? n : TEXT_MOST);
+    add_text(s, at, n < TEXT_MOST ? n : TEXT_MOST, size);
     if (n > TEXT_MOST)
         add(s, "...");
     show_skip(&s->shape);

@@ -20,8 +20,9 @@ enum { VISIT_LIST, VISIT_PAIR, VISIT_TUPLE };
 struct visit {
     /* The shape's size, in 8 bytes, is in front of the shape. */
     void (*leaf)(visit *v, const void *shape, const void *at);
-    void (*text)(visit *v, const char *text, size_t size);  /* "text" */
-    void (*plain)(visit *v, const char *text, size_t size); /* text   */
+    /* "text": n letters of `size` bytes. */
+    void (*text)(visit *v, const void *text, size_t n, size_t size);
+    void (*plain)(visit *v, const char *text, size_t size); /* text */
     /* n objects, one behind the other. */
     void (*array)(visit *v, const void *at, size_t n, size_t size,
                   visit_function *function);
