@@ -242,6 +242,34 @@ expect='    0.511828    0.557937    0.232088    0.060964    0.011768
 prints_everywhere "Bessel functions of many orders, and the date" bessel.f90
 expect='   23   17   -7    5   25   61   34   52  1234  4321  7.25  2.50 -1.00  7.25  3.00  0.00'
 prints_everywhere "REDUCE by the program's functions" user_reduce.f90
+expect='  1234,568  0,1235E+04  1234.568
+ 1234.57 1234,57    0,50
+ 1234.57
+000000000000003FFFFFFFFFFFFFFFFF
+FFFFFFFFFFFFFC400000000000000000
+00000000000000400000000000000000
+FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFB
+FFFFFFFFFFFFFD800000000000000006
+00000000000000000000000000000000
+FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFB
+FFFFFFFFFFFFFFBFFFFFFFFFFFFFFFF9
+FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF
+000000000000001043561A8829300000
+0000000000000025F273933DB5700000
+000000000000003BA1910BF341B00000
+  2  3  4  3  3'
+prints_everywhere "integers of 16 bytes, and a decimal comma" wide.f90
+if [ -n "$PTXI" ]; then
+    printf '%s\n' '!$omp target' "print '(ex12.4)', 1.5" '!$omp end target' \
+        end >"$tmp/unknown_edit.f90"
+    fails_with 'unknown_edit.f90:2: .*a GPU has no edit descriptor EX' \
+        "an edit descriptor that a GPU does not have" \
+        env LD_LIBRARY_PATH="$PTXI" "$ompjit" run -q --device=cuda --teams=4 \
+        --threads=32 "$tmp/unknown_edit.f90"
+else
+    skip "an edit descriptor that a GPU does not have" \
+        "PTXI names no emulated libcuda.so.1"
+fi
 expect='   -8   -8  -12   -8   -8    4   -4   -1
     1    8    1   10    4   12
     14.0    15.0    16.0  1300.0

@@ -116,6 +116,19 @@ INLINE int64_t integer_at(const char *at, size_t size)
     }
 }
 
+typedef __int128 int_wide;
+typedef unsigned __int128 uint_wide;
+
+/* The same with integers of 16 bytes. */
+INLINE int_wide wide_at(const char *at, size_t size)
+{
+    int_wide x;
+    if (size != sizeof x)
+        return integer_at(at, size);
+    __builtin_memcpy(&x, at, sizeof x);
+    return x;
+}
+
 /* Is the logical at `at` true? */
 INLINE bool is_true(const char *at, size_t size)
 {

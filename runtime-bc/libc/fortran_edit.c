@@ -381,7 +381,7 @@ static void put_with_exponent(struct statement *s, const struct edit *e,
     repeat(s, sign, sign != 0);
     repeat(s, '0', lead);
     put_digits(s, d, 0, whole);
-    put_text(s, ".", 1);
+    put_text(s, s->format.comma ? "," : ".", 1);
     put_digits(s, d, before, before + behind);
     put_text(s, x.text, (size_t)x.n);
     end_number(s, e);
@@ -488,7 +488,7 @@ static void edit_fixed(struct statement *s, const struct edit *e, double x,
     repeat(s, sign, sign != 0);
     repeat(s, '0', lead);
     put_digits(s, &d, 0, whole);
-    put_text(s, ".", 1);
+    put_text(s, s->format.comma ? "," : ".", 1);
     put_digits(s, &d, before, before + behind);
     repeat(s, ' ', blanks);
     end_number(s, e);

@@ -13,6 +13,18 @@ static void wrong(struct statement *s, const char *message)
     ompjit_fortran_error(s, ERROR_FORMAT, message);
 }
 
+/* Names the edit descriptor. */
+static void unknown(struct statement *s, char letter, char variation)
+{
+    static const char text[] = "a GPU has no edit descriptor ";
+    enum { N = sizeof text - 1 };
+    __builtin_memcpy(s->own_message, text, N);
+    s->own_message[N] = letter;
+    s->own_message[N + 1] = variation;
+    s->own_message[N + 2] = 0;
+    wrong(s, s->own_message);
+}
+
 static char upper(char c)
 {
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
@@ -117,12 +129,13 @@ static bool control(struct statement *s, char letter, char variation, int count)
     else if (letter == 'S' && (!variation || variation == 'P' ||
                                variation == 'S'))
         f->plus = variation == 'P';
+    else if (letter == 'D' && (variation == 'C' || variation == 'P'))
+        f->comma = variation == 'C';
     else
         return is_pair(letter, variation, "BN") ||
                is_pair(letter, variation, "BZ") ||
                is_pair(letter, variation, "RN") ||
-               is_pair(letter, variation, "RP") ||
-               is_pair(letter, variation, "DP");
+               is_pair(letter, variation, "RP");
     return true;
 }
 
@@ -230,7 +243,7 @@ static bool letters(struct statement *s, char letter, int count)
         return false;
     }
     if (!control(s, letter, variation, count)) {
-        wrong(s, "FORMAT has an edit descriptor that a GPU does not have");
+        unknown(s, letter, variation);
         return false;
     }
     return true;

@@ -14,8 +14,6 @@
 #include "decimal.h"
 #include "fortran.h"
 
-typedef __int128 int_wide;
-typedef unsigned __int128 uint_wide;
 
 /* flang's values of IOSTAT= */
 enum {
@@ -54,6 +52,7 @@ struct format {
     struct edit edit;
     int scale;
     bool plus;
+    bool comma; /* in place of a decimal point */
 };
 
 struct statement {

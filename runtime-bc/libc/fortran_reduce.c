@@ -32,7 +32,8 @@ static enum kind kind_of(const struct descriptor *a, const char *file, int line)
     case TYPE_INTEGER1:
     case TYPE_INTEGER2:
     case TYPE_INTEGER4:
-    case TYPE_INTEGER8: return INTEGERS;
+    case TYPE_INTEGER8:
+    case TYPE_INTEGER16: return INTEGERS;
     case TYPE_REAL4:
     case TYPE_REAL8: return REALS;
     case TYPE_COMPLEX4:
@@ -58,28 +59,48 @@ static int64_t least_integer(size_t size)
     return INT64_MIN >> (64 - 8 * size);
 }
 
-static int64_t reduce_integers(enum op op, const struct line *l)
+static int_wide least_wide(size_t size)
+{
+    return (int_wide)((uint_wide)1 << (8 * size - 1));
+}
+
+#define REDUCE_INTEGERS(name, t, ut, read, least)                              \
+    static t name(enum op op, const struct line *l)                            \
+    {                                                                          \
+        const size_t size = l->a->element;                                     \
+        t r = op == PRODUCT  ? 1                                               \
+              : op == MAXVAL ? least(size)                                     \
+              : op == MINVAL ? ~least(size)                                    \
+              : op == IALL   ? -1                                              \
+                             : 0;                                              \
+        struct place p, m;                                                     \
+        for (EACH(l, p, m)) {                                                  \
+            const t x = read(p.at, size);                                      \
+            switch (op) {                                                      \
+            case SUM: r = (t)((ut)r + (ut)x); break;                           \
+            case PRODUCT: r = (t)((ut)r * (ut)x); break;                       \
+            case MAXVAL: r = x > r ? x : r; break;                             \
+            case MINVAL: r = x < r ? x : r; break;                             \
+            case IALL: r &= x; break;                                          \
+            case IANY: r |= x; break;                                          \
+            case IPARITY: r ^= x; break;                                       \
+            }                                                                  \
+        }                                                                      \
+        return r;                                                              \
+    }
+
+REDUCE_INTEGERS(reduce_integers, int64_t, uint64_t, integer_at, least_integer)
+REDUCE_INTEGERS(reduce_wide, int_wide, uint_wide, wide_at, least_wide)
+
+static void reduce_integers_to(char *to, enum op op, const struct line *l)
 {
     const size_t size = l->a->element;
-    int64_t r = op == PRODUCT  ? 1
-                : op == MAXVAL ? least_integer(size)
-                : op == MINVAL ? ~least_integer(size)
-                : op == IALL   ? -1
-                               : 0;
-    struct place p, m;
-    for (EACH(l, p, m)) {
-        const int64_t x = integer_at(p.at, size);
-        switch (op) {
-        case SUM: r = (int64_t)((uint64_t)r + (uint64_t)x); break;
-        case PRODUCT: r = (int64_t)((uint64_t)r * (uint64_t)x); break;
-        case MAXVAL: r = x > r ? x : r; break;
-        case MINVAL: r = x < r ? x : r; break;
-        case IALL: r &= x; break;
-        case IANY: r |= x; break;
-        case IPARITY: r ^= x; break;
-        }
+    if (size == sizeof(int_wide)) {
+        const int_wide x = reduce_wide(op, l);
+        __builtin_memcpy(to, &x, sizeof x);
+    } else {
+        put_integer(to, size, reduce_integers(op, l));
     }
-    return r;
 }
 
 /* Adds what rounding took from the sum before (Kahan). */
@@ -167,7 +188,7 @@ static void reduce_lines(enum op op, struct descriptor *result,
     char *to = result->base;
     for (int64_t n = count_of(result); n; n--, to += a->element) {
         if (kind == INTEGERS)
-            put_integer(to, a->element, reduce_integers(op, &l));
+            reduce_integers_to(to, op, &l);
         else if (kind == REALS)
             put_real(to, a->element, reduce_reals(op, &l));
         else if (kind == COMPLEXES && op <= PRODUCT)
@@ -200,7 +221,8 @@ static void reduce_lines(enum op op, struct descriptor *result,
     SCALAR(name##1, op, reduce_integers, int8_t)                               \
     SCALAR(name##2, op, reduce_integers, int16_t)                              \
     SCALAR(name##4, op, reduce_integers, int32_t)                              \
-    SCALAR(name##8, op, reduce_integers, int64_t)
+    SCALAR(name##8, op, reduce_integers, int64_t)                              \
+    SCALAR(name##16, op, reduce_wide, int_wide)
 #define NUMBER_SCALARS(name, op)                                               \
     INTEGER_SCALARS(name##Integer, op)                                         \
     SCALAR(name##Real4, op, reduce_reals, float)                               \
@@ -350,15 +372,24 @@ static bool is_better(double x, double best, const struct search *s)
     return x == best ? s->back : (s->what == LARGEST) == (x > best);
 }
 
-static bool is_better_integer(int64_t x, int64_t best, const struct search *s)
+static bool is_better_integer(int_wide x, int_wide best, const struct search *s)
 {
     return x == best ? s->back : (s->what == LARGEST) == (x > best);
+}
+
+/* NVPTX does not convert integers of 16 bytes. */
+static double real_of(const char *at, size_t size)
+{
+    const int_wide x = wide_at(at, size);
+    return size == sizeof x ? (double)(int64_t)(x >> 64) * 0x1p64 +
+                                  (double)(uint64_t)x
+                            : (double)integer_at(at, size);
 }
 
 static double part_of(const char *at, size_t size, enum kind kind, bool second)
 {
     const size_t half = size / 2;
-    return kind == INTEGERS    ? second ? 0 : (double)integer_at(at, size)
+    return kind == INTEGERS    ? second ? 0 : real_of(at, size)
            : kind == REALS     ? second ? 0 : real_at(at, size)
            : second            ? real_at(at + half, half)
                                : real_at(at, half);
@@ -371,7 +402,7 @@ static bool is_equal(const char *at, size_t size, const struct search *s)
     if (s->kind == LOGICALS)
         return is_true(at, size) == is_true(s->target, s->target_size);
     if (s->kind == INTEGERS && s->target_kind == INTEGERS)
-        return integer_at(at, size) == integer_at(s->target, s->target_size);
+        return wide_at(at, size) == wide_at(s->target, s->target_size);
     return part_of(at, size, s->kind, false) ==
                part_of(s->target, s->target_size, s->target_kind, false) &&
            part_of(at, size, s->kind, true) ==
@@ -389,8 +420,7 @@ static bool is_found(const char *at, const char *before, size_t size,
     if (s->kind == TEXTS)
         return is_better_integer(compare_texts(at, before, size, size), 0, s);
     return s->kind == INTEGERS
-               ? is_better_integer(integer_at(at, size),
-                                   integer_at(before, size), s)
+               ? is_better_integer(wide_at(at, size), wide_at(before, size), s)
                : is_better(real_at(at, size), real_at(before, size), s);
 }
 
@@ -453,6 +483,7 @@ static void find_in_lines(struct descriptor *result, const struct descriptor *a,
     LOCATION(name##Integer2, op)                                               \
     LOCATION(name##Integer4, op)                                               \
     LOCATION(name##Integer8, op)                                               \
+    LOCATION(name##Integer16, op)                                              \
     LOCATION(name##Real4, op)                                                  \
     LOCATION(name##Real8, op)                                                  \
     LOCATION(name##Character, op)                                              \
@@ -509,6 +540,7 @@ DOT_PRODUCT(Integer1, int8_t, integer_at, uint64_t)
 DOT_PRODUCT(Integer2, int16_t, integer_at, uint64_t)
 DOT_PRODUCT(Integer4, int32_t, integer_at, uint64_t)
 DOT_PRODUCT(Integer8, int64_t, integer_at, uint64_t)
+DOT_PRODUCT(Integer16, int_wide, wide_at, uint_wide)
 DOT_PRODUCT(Real4, float, real_at, double)
 DOT_PRODUCT(Real8, double, real_at, double)
 
