@@ -1165,9 +1165,9 @@ is "$(printf '%s' "$out" | sed 's/.*_view<.*) {/(VIEW) {/; s/0x[0-9a-f]*/ADDRESS
 (std::map<int, double>::reverse_iterator) before end
 (std::map<int, int>::iterator) end
 (std::map<int, int>::reverse_iterator) before end
-(std::set<std::basic_string<char>>::iterator) &"b"
-(std::unordered_map<std::basic_string<char>, int>::iterator) &{"a", 1}
-(std::unordered_map<std::basic_string<char>, int>::iterator) end
+(std::set<std::string>::iterator) &"b"
+(std::unordered_map<std::string, int>::iterator) &{"a", 1}
+(std::unordered_map<std::string, int>::iterator) end
 (std::vector<int>::reverse_iterator) before ADDRESS
 (std::list<int>::iterator) ADDRESS
 (std::deque<int>::iterator) ADDRESS
@@ -1189,9 +1189,21 @@ int f(int) { return 1; }
 &n::v
 n::g
 int (*p)(int) = f;
-p' '(int *) &n::v
+p
+struct node { int n; node *next; } last{1, nullptr}, first{2, &last};
+first.next
+#include <string>
+std::string("a") + "b"' '(int *) &n::v
 (int (*)(int)) n::g
-(int (*)(int)) f' --lang c++
+(int (*)(int)) f
+(node *) &last
+(std::string) "ab"' --lang c++
+for capture in '&' 'k'; do
+    breaks "a lambda that captures variables of the session" "int k = 5;
+auto f = [$capture] { return k; };" '^inputs.c:2:' --lang c++
+    like "$(cat stderr)" 'note: a lambda uses variables of the session without' \
+        "  is told that it need not"
+done
 breaks "a module that is not there" 'import std;' \
     "^inputs.c:1:8: fatal error: module 'std' not found" --lang c++ -std=c++20
 printf '{"op":"is_complete","id":1,"code":"import std;"}\n' >requests

@@ -202,6 +202,22 @@ static bool has_reserved_name(llvm::StringRef text)
     return false;
 }
 
+/* Strings are not told by what their template's arguments are. */
+static std::string with_strings(std::string name)
+{
+    for (const std::string letter : {"char", "wchar_t"})
+        for (const std::string end :
+             {", std::char_traits<" + letter + ">, std::allocator<" + letter +
+                  ">>",
+              std::string(">")}) {
+            const std::string text = "basic_string<" + letter + end;
+            for (size_t at; (at = name.find(text)) != std::string::npos;)
+                name.replace(at, text.size(),
+                             letter == "char" ? "string" : "wstring");
+        }
+    return name;
+}
+
 /* The name of a value's type: a class's with all its scopes. */
 static std::string name_of(clang::ASTContext &c, clang::QualType type)
 {
@@ -249,7 +265,7 @@ void ompjit_repl::reply_good(Session &session, const Result &result,
         return;
     clang::ASTContext &c = session.context();
     string(value.symbol, out);
-    string(name_of(c, value.type), out);
+    string(with_strings(name_of(c, value.type)), out);
     ompjit__pack_number(
         out, value.type->isIncompleteType() || value.type->isFunctionType()
                  ? 0

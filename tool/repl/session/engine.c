@@ -9,6 +9,7 @@
 
 #include "core/repl.h"
 #include "hosthalf/thread_local.h"
+#include "loader/jit.h"
 #include "ompjit_function.h"
 #include "omptarget/offload.h"
 #include "tool/repl/session/complete.h"
@@ -574,7 +575,7 @@ struct ways {
     const struct object *object;
 };
 
-/* The name that was declared with the symbol; else the symbol. */
+/* The name that was declared with the symbol; NULL: none was. */
 static const char *declared_name(const engine *e, const char *symbol)
 {
     for (size_t i = 0; i < e->nunits; i++) {
@@ -583,14 +584,19 @@ static const char *declared_name(const engine *e, const char *symbol)
             if (!strcmp(a->names[k].symbol, symbol))
                 return a->names[k].name;
     }
-    return symbol;
+    return NULL;
 }
 
 static const char *name_at(void *data, const void *address)
 {
     const struct ways *ways = data;
     const char *symbol = symbols_name(ways->e->symbols, address);
-    return symbol ? declared_name(ways->e, symbol) : NULL;
+    char *linked = symbol ? NULL : ompjit__jit_name(address);
+    const char *name = NULL;
+    if (symbol || linked)
+        name = declared_name(ways->e, symbol ? symbol : linked);
+    free(linked); /* nobody has asked for that one yet */
+    return name ? name : symbol;
 }
 
 /* show_object */

@@ -30,11 +30,11 @@ static bool is_command(const struct input *in)
     return false;
 }
 
-static bool lacks_header(const struct outcome *out)
+static bool says(const struct outcome *out, const char *a, const char *b)
 {
     for (size_t i = 0; i < out->nmessages; i++)
-        if (strstr(out->messages[i].text, "undeclared function 'omp_") ||
-            strstr(out->messages[i].text, "undeclared identifier 'omp_"))
+        if (strstr(out->messages[i].text, a) ||
+            strstr(out->messages[i].text, b))
             return true;
     return false;
 }
@@ -44,6 +44,12 @@ void hint(const struct input *in, struct outcome *out)
 {
     if (is_command(in) && (out->kind == OUTCOME_BAD || is_word(in, "exit")))
         outcome_tell(out, "note: :help lists the commands, and :quit leaves");
-    if (out->kind == OUTCOME_BAD && lacks_header(out))
+    if (out->kind != OUTCOME_BAD)
+        return;
+    if (says(out, "undeclared function 'omp_", "undeclared identifier 'omp_"))
         outcome_tell(out, "note: include the header <omp.h>");
+    if (says(out, "non-local lambda expression",
+             "cannot be captured because it does not have automatic"))
+        outcome_tell(out, "note: a lambda uses variables of the session "
+                          "without capturing them: []");
 }
