@@ -6,7 +6,7 @@
 // A function's static variable gets its value where clang emits the function,
 // which the device half of a region, or of a lambda that a region calls, does not
 // contain: there it is zero. A constant with a class for type is only declared
-// (constexpr std::array).
+// (constexpr std::array), and so is an instance of a variable template.
 #include <llvm-c/Core.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
@@ -106,11 +106,20 @@ static bool has_function(const llvm::GlobalVariable &g)
     return false;
 }
 
+// One that each file defines which uses it, without code that initializes it.
+static bool is_instance(const llvm::GlobalVariable &own)
+{
+    llvm::StringRef name = own.getName();
+    return own.hasLinkOnceODRLinkage() && name.consume_front("_Z") &&
+           !own.getParent()->getNamedValue(("_ZGV" + name).str());
+}
+
 static bool lacks_value(const llvm::GlobalVariable &g,
                         const llvm::GlobalVariable &own)
 {
     if (g.isDeclaration())
-        return own.isConstant() && own.hasDefinitiveInitializer();
+        return (own.isConstant() || is_instance(own)) &&
+               own.hasDefinitiveInitializer();
     return is_functions_own(g) && g.getInitializer()->isNullValue() &&
            !own.getInitializer()->isNullValue() && !has_function(g) &&
            g.hasLocalLinkage() == own.hasLocalLinkage();
@@ -126,8 +135,12 @@ static bool initialize(llvm::GlobalVariable *g, const llvm::GlobalVariable &own)
     if (!value)
         return false;
     auto *now = new llvm::GlobalVariable(
-        *g->getParent(), value->getType(), declared || g->isConstant(),
-        declared ? llvm::GlobalValue::InternalLinkage : g->getLinkage(), value,
+        *g->getParent(), value->getType(),
+        declared ? own.isConstant() : g->isConstant(),
+        !declared          ? g->getLinkage()
+        : own.isConstant() ? llvm::GlobalValue::InternalLinkage
+                           : own.getLinkage(),
+        value,
         "", g, g->getThreadLocalMode(), g->getAddressSpace());
     now->copyAttributesFrom(g);
     now->setComdat(g->getComdat());

@@ -78,7 +78,7 @@ static bool is_unseen(const llvm::GlobalVariable &g,
 {
     return g.hasLocalLinkage() == own.hasLocalLinkage() &&
            (g.hasLocalLinkage() || own.hasHiddenVisibility() ||
-            g.getName().starts_with("_ZZ"));
+            own.hasLinkOnceODRLinkage() || g.getName().starts_with("_ZZ"));
 }
 
 // The functions and variables that kernels refer to, directly or through others.
