@@ -270,6 +270,15 @@ else
     skip "an edit descriptor that a GPU does not have" \
         "PTXI names no emulated libcuda.so.1"
 fi
+expect='  11.0  11.0  26.0  21.0
+  13.0   2.0  13.0
+  13.0   2.0  13.0
+  28.0   2.0  28.0
+  23.0   2.0  23.0'
+prints_everywhere "dummies of assumed shape beside COMMON" boxes.f90
+expect='hello  2.  2.  2.  2.helloxyz  1.  2.  3
+   7.   8.   9.  10.  15'
+prints_everywhere "an internal procedure's host" host_variables.f90
 expect='   -8   -8  -12   -8   -8    4   -4   -1
     1    8    1   10    4   12
     14.0    15.0    16.0  1300.0

@@ -311,16 +311,22 @@ static bool look_at_source(const ompjit__args *command, bool *device)
     return !st || !failed(&err);
 }
 
-static int turn_to_gpu(const char *path)
+/* Makes the HLFIR in a file one that flang reads, the device half's for a GPU. */
+static int turn_hlfir(const char *path, bool device)
 {
     ompjit__buf before = {0}, after = {0};
+    bool good = true;
     ompjit_error err;
     int status = EXIT_FAILED;
     if (ompjit__read_file(path, &before, &err))
         status = failed(&err);
-    else if (!ompjit__hlfir_for_gpu(&before, &after) || after.failed)
-        complain("flang's HLFIR cannot be read");
+    else if (device)
+        good = ompjit__hlfir_for_gpu(&before, &after);
     else
+        ompjit__hlfir_boxes(&before, &after);
+    if (!good || after.failed)
+        complain("flang's HLFIR cannot be read");
+    else if (after.size)
         status = write_output(path, after.data, after.size);
     ompjit__buf_free(&before);
     ompjit__buf_free(&after);
@@ -339,7 +345,7 @@ static int compile_by_hlfir(struct fortran *f, const struct files *files,
                          .device = true, .hosts_triple = true},
         with_lines);
     if (!status)
-        status = turn_to_gpu(files->hlfir);
+        status = turn_hlfir(files->hlfir, true);
     if (!status)
         status = run_changed(
             f, files, command,
@@ -401,8 +407,8 @@ static int compile_repaired(struct fortran *f, const struct files *files,
     int status = words.failed ? EXIT_FAILED : repair_hlfir(f, files);
     ompjit__args_free(&words);
     free(file);
-    if (!status && device)
-        status = turn_to_gpu(files->hlfir);
+    if (!status)
+        status = turn_hlfir(files->hlfir, device);
     if (!status)
         status = run_changed(
             f, files, command,

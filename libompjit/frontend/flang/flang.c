@@ -333,7 +333,7 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
                                ompjit_error *err)
 {
     ompjit__args device = {0};
-    ompjit__buf host_text = {0}, device_text = {0};
+    ompjit__buf host_text = {0}, device_text = {0}, boxes = {0};
     if (!ompjit__executable(run->flang->fir_opt))
         return ompjit__fail(err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
                             "%s: a constant array, or a call of an internal "
@@ -346,7 +346,9 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
     if (!status && host_text.size)
         status = repaired(run, &device, &device_text, err);
     if (!status && device_text.size) {
-        status = host_of_hlfir(run, &host_text, pair, err);
+        ompjit__hlfir_boxes(&host_text, &boxes);
+        status = boxes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                              : host_of_hlfir(run, &boxes, pair, err);
         ompjit__buf_free(&run->device.out);
         run->device.out = device_text;
         device_text = (ompjit__buf){0};
@@ -354,6 +356,7 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
             status = code_of_hlfir(run, pair, err);
     }
     ompjit__args_free(&device);
+    ompjit__buf_free(&boxes);
     ompjit__buf_free(&host_text);
     ompjit__buf_free(&device_text);
     return status;

@@ -8,6 +8,7 @@
  *   hlfir.c           device halves by way of HLFIR; the loops of a source
  *   complex_results.c functions with complex results in them
  *   common_blocks.c   COMMON blocks and EQUIVALENCE in them
+ *   box_arguments.c   arguments of target regions that are boxes
  *   outside_values.c  constant arrays in target regions
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
@@ -94,6 +95,12 @@ void ompjit__hlfir_complex(const ompjit__buf *hlfir, ompjit__buf *out);
 /* Appends the HLFIR with local variables in place of COMMON blocks and of
  * EQUIVALENCE in functions of the host's. */
 void ompjit__hlfir_storage(const ompjit__buf *hlfir, ompjit__buf *out);
+
+/* --------------------------------------------------------- box_arguments.c */
+
+/* Appends the HLFIR with references in place of boxes among the arguments of
+ * target regions: flang reads what it has written then. */
+void ompjit__hlfir_boxes(const ompjit__buf *hlfir, ompjit__buf *out);
 
 /* ------------------------------------------------------- outside_values.c */
 

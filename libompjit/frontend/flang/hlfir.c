@@ -149,11 +149,13 @@ static bool retarget(const ompjit__buf *hlfir, ompjit__buf *out)
 
 bool ompjit__hlfir_for_gpu(const ompjit__buf *hlfir, ompjit__buf *out)
 {
-    ompjit__buf locals = {0}, tuples = {0};
-    ompjit__hlfir_storage(hlfir, &locals);
+    ompjit__buf boxes = {0}, locals = {0}, tuples = {0};
+    ompjit__hlfir_boxes(hlfir, &boxes);
+    ompjit__hlfir_storage(&boxes, &locals);
     ompjit__hlfir_complex(&locals, &tuples);
     bool good = retarget(&tuples, out);
     out->failed |= locals.failed || tuples.failed;
+    ompjit__buf_free(&boxes);
     ompjit__buf_free(&locals);
     ompjit__buf_free(&tuples);
     return good;

@@ -16,7 +16,11 @@
  * of these variables.
  *
  * MLIR writes the HLFIR that it had before its passes, with the passes, where
- * one of them fails. fir-opt runs them on the repaired text.
+ * one of them fails. fir-opt runs them on the repaired text. It is in MLIR's
+ * generic form, which alone has the types of a region's arguments:
+ *
+ *   "omp.target"(%7) <{...}> ({
+ *   ^bb0(%arg3: !fir.box<!fir.array<?xf32>>):
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,12 +145,31 @@ static struct part defined_by(struct part line)
                : (struct part){line.p, 0};
 }
 
+/* Is it the line of a block's arguments? */
+static bool is_block(struct part line)
+{
+    return starts(line, indentation(line), "^bb");
+}
+
+static bool collect_arguments(struct region *r, struct part line)
+{
+    const char *end = end_of(line);
+    for (struct part x = next_value(line.p, end); x.n;
+         x = next_value(end_of(x), end))
+        if (!append(&r->defined, &r->ndefined, x))
+            return false;
+    return true;
+}
+
 static bool collect(struct region *r)
 {
     const char *end = end_of(r->body);
     for (const char *p = r->body.p; p < end;) {
         struct part line = line_at(p, end), value = defined_by(line);
-        if (value.n && !append(&r->defined, &r->ndefined, value))
+        bool good = is_block(line)
+                        ? collect_arguments(r, line)
+                        : !value.n || append(&r->defined, &r->ndefined, value);
+        if (!good)
             return false;
         p = next_line(line, end);
     }
@@ -173,7 +196,9 @@ static struct part definition(const struct region *r, struct part value)
 /* The function's argument, from its name to the end of the line; n 0: none. */
 static struct part argument(const struct region *r, struct part value)
 {
-    struct part line = line_at(r->function.p, end_of(r->function));
+    const char *end = end_of(r->function);
+    struct part line = line_at(
+        next_line(line_at(r->function.p, end), end), end);
     for (struct part x = next_value(line.p, end_of(line)); x.n;
          x = next_value(end_of(x), end_of(line)))
         if (same(x, value) && starts(up_to(end_of(x), end_of(line)), 0, ": "))
@@ -201,7 +226,9 @@ static struct part tuple_of(const struct region *r, struct part value,
                             struct part line)
 {
     if (line.n)
-        return tuple_type(line, " = fir.alloca ");
+        return find(line, " = \"fir.alloca\"(")
+                   ? tuple_type(line, "in_type = ")
+                   : (struct part){line.p, 0};
     struct part arg = argument(r, value);
     struct part head = {arg.p, 0};
     if (arg.n && starts(arg, value.n, ": !fir.ref<tuple<"))
@@ -211,13 +238,13 @@ static struct part tuple_of(const struct region *r, struct part value,
 
 static bool is_constant(struct part line)
 {
-    static const char *const ops[] = {" = fir.address_of(",
-                                      " = arith.constant ", " = fir.shape ",
-                                      " = fir.shape_shift "};
+    static const char *const ops[] = {
+        " = \"fir.address_of\"(", " = \"arith.constant\"(",
+        " = \"fir.shape\"(", " = \"fir.shape_shift\"("};
     for (size_t i = 0; i < OMPJIT__COUNT(ops); i++)
         if (find(line, ops[i]))
             return true;
-    return find(line, " = hlfir.declare ") &&
+    return find(line, " = \"hlfir.declare\"(") &&
            find(line, "#fir.var_attrs<parameter>");
 }
 
@@ -225,10 +252,8 @@ static bool is_constant(struct part line)
 
 static bool is_defined(const struct region *r, struct part value)
 {
-    if (r->ndefined && bsearch(&value, r->defined, r->ndefined,
-                               sizeof *r->defined, compare))
-        return true;
-    return starts(value, 0, "%arg") && !argument(r, value).n;
+    return r->ndefined && bsearch(&value, r->defined, r->ndefined,
+                                  sizeof *r->defined, compare);
 }
 
 static void add_definition(struct region *r, struct part value);
@@ -312,8 +337,11 @@ static bool add_region(struct part function, struct part body, unsigned *n,
     if (!r.bad)
         bring(&r, body);
     if (!r.bad) {
+        struct part head = line_at(body.p, end_of(body));
+        const char *p = is_block(head) ? next_line(head, end_of(body)) : body.p;
+        ompjit__buf_add(out, body.p, (size_t)(p - body.p));
         ompjit__buf_add(out, r.start.data, r.start.size);
-        add_renamed(&r, body, out);
+        add_renamed(&r, up_to(p, end_of(body)), out);
     }
     *n += (unsigned)r.noutside;
     out->failed |= r.start.failed;
@@ -334,7 +362,7 @@ bool ompjit__flang_uses_outside(const ompjit__buf *diag)
 /* One thread: the failure ends the process, and no other pass still runs. */
 const char *const ompjit__outside_words[] = {
     "-mmlir", "--mlir-print-debuginfo",
-    "-mmlir", "--mlir-print-assume-verified",
+    "-mmlir", "--mlir-print-op-generic",
     "-mmlir", "--mlir-disable-threading", NULL};
 
 void ompjit__outside_command(const ompjit__args *half, ompjit__args *out)
@@ -385,7 +413,7 @@ static struct part body_of(struct part head, const char *end)
     while (p < end) {
         struct part line = line_at(p, end);
         size_t n = indentation(line);
-        if (n == indentation(head) && starts(line, n, "}"))
+        if (n == indentation(head) && starts(line, n, "})"))
             break;
         p = next_line(line, end);
     }
@@ -405,11 +433,11 @@ bool ompjit__outside_repair(const ompjit__buf *reproducer, ompjit__buf *out,
     while (p < end) {
         struct part line = line_at(p, end);
         size_t n = indentation(line);
-        if (starts(line, n, "func.func "))
+        if (starts(line, n, "\"func.func\"("))
             function = p;
         p = next_line(line, end);
         ompjit__buf_add(out, line.p, (size_t)(p - line.p));
-        if (function && starts(line, n, "omp.target ") &&
+        if (function && starts(line, n, "\"omp.target\"(") &&
             line.p[line.n - 1] == '{') {
             struct part body = body_of(line, end);
             if (!add_region(up_to(function, line.p), body, &names, out))

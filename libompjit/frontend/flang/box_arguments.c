@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Arguments of target regions that are boxes, in HLFIR. flang 22 maps a dummy of
+ * assumed shape by a reference, and the region's argument is a box. In MLIR's
+ * text both have one type, so that flang does not read what it has written. The
+ * region gets a reference to the box, and loads it:
+ *
+ *   %12 = omp.map.info ... -> !fir.ref<!fir.box<!fir.array<?xf32>>> {name = "x"}
+ *   omp.target map_entries(%12 -> %ompjit_arg1 : !fir.ref<!fir.box<...>>) {
+ *     %arg1 = fir.load %ompjit_arg1 : !fir.ref<!fir.box<!fir.array<?xf32>>>
+ */
+#include <string.h>
+
+#include "frontend/flang/flang.h"
+
+/* A text within the HLFIR. */
+struct part {
+    const char *p;
+    size_t n;
+};
+
+#define PRINT(x) (int)(x).n, (x).p
+
+static struct part up_to(const char *from, const char *end)
+{
+    return (struct part){from, (size_t)(end - from)};
+}
+
+static const char *find(const char *p, const char *end, const char *word)
+{
+    return memmem(p, (size_t)(end - p), word, strlen(word));
+}
+
+static const char *end_of_line(const char *p, const char *end)
+{
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    return stop ? stop : end;
+}
+
+/* The type at p, up to a comma or parenthesis that is not within it. */
+static struct part type_at(const char *p, const char *end)
+{
+    int depth = 0;
+    const char *q = p;
+    for (; q < end; q++) {
+        depth += (*q == '<') + (*q == '(') - (*q == '>' && q[-1] != '-') -
+                 (*q == ')');
+        if (depth < 0 || (!depth && (*q == ',' || *q == ' ')))
+            break;
+    }
+    return up_to(p, q);
+}
+
+/* The box as which the region, whose first line ends at p, declares an
+ * argument; n 0: it is no box. */
+static struct part box_of(struct part argument, const char *p, const char *end)
+{
+    ompjit__buf word = {0};
+    ompjit__buf_printf(&word, "hlfir.declare %.*s", PRINT(argument));
+    const char *use = word.failed ? NULL : find(p, end, word.data);
+    while (use && use + word.size < end &&
+           use[word.size] != ' ' && use[word.size] != '(')
+        use = find(use + 1, end, word.data);
+    const char *stop = use ? end_of_line(use, end) : NULL;
+    const char *type = use ? find(use, stop, " : (") : NULL;
+    ompjit__buf_free(&word);
+    if (!type || (strncmp(type + 4, "!fir.box<", 9) &&
+                  strncmp(type + 4, "!fir.class<", 11)))
+        return (struct part){p, 0};
+    return type_at(type + 4, stop);
+}
+
+/* Gives the map of a value another type, in the text so far. False: there is no
+ * such map. */
+static bool retype_map(ompjit__buf *text, struct part value, struct part box)
+{
+    ompjit__buf word = {0}, rest = {0};
+    bool good = false;
+    ompjit__buf_printf(&word, "%.*s = omp.map.info ", PRINT(value));
+    const char *end = text->data + text->size, *last = NULL;
+    const char *p = word.failed ? NULL : text->data;
+    while (p && (p = find(p, end, word.data)))
+        last = p++;
+    const char *stop = last ? end_of_line(last, end) : NULL;
+    const char *arrow = last ? find(last, stop, ") -> ") : NULL;
+    if (arrow) {
+        const struct part old = type_at(arrow + 5, stop);
+        ompjit__buf_add(&rest, old.p + old.n, (size_t)(end - old.p - old.n));
+        text->size = (size_t)(old.p - text->data);
+        ompjit__buf_printf(text, "!fir.ref<%.*s>", PRINT(box));
+        ompjit__buf_add(text, rest.data, rest.size);
+        good = !rest.failed;
+    }
+    text->failed |= rest.failed || word.failed;
+    ompjit__buf_free(&word);
+    ompjit__buf_free(&rest);
+    return good;
+}
+
+/* Where the next pair and the next type of map_entries are. */
+struct entries {
+    const char *pair, *type, *stop; /* of the line */
+    const char *behind;             /* the region's first line */
+};
+
+/* Adds one type, and a load for `loads` where the argument is a box. */
+static void add_type(struct entries *e, const char *end, ompjit__buf *out,
+                     ompjit__buf *types, ompjit__buf *names,
+                     ompjit__buf *loads)
+{
+    const struct part value = type_at(e->pair, e->stop);
+    const char *arrow = value.p + value.n + sizeof " -> " - 1;
+    const struct part argument = type_at(arrow, e->stop);
+    const struct part type = type_at(e->type, e->stop);
+    const struct part box = box_of(argument, e->behind, end);
+    const bool is_box = box.n && retype_map(out, value, box);
+    ompjit__buf_printf(names, "%.*s -> %s%.*s", PRINT(value),
+                       is_box ? "%ompjit_" : "%", (int)argument.n - 1,
+                       argument.p + 1);
+    if (is_box) {
+        ompjit__buf_printf(types, "!fir.ref<%.*s>", PRINT(box));
+        ompjit__buf_printf(loads,
+                           "%.*s = fir.load %%ompjit_%.*s : !fir.ref<%.*s>\n",
+                           PRINT(argument), (int)argument.n - 1,
+                           argument.p + 1, PRINT(box));
+    } else {
+        ompjit__buf_add(types, type.p, type.n);
+    }
+    e->pair = argument.p + argument.n;
+    e->type = type.p + type.n;
+}
+
+/* Adds the first line of a region, and loads of its boxes. False: it maps
+ * nothing. */
+static bool add_region(struct part line, const char *end, ompjit__buf *out)
+{
+    static const char maps[] = "map_entries(";
+    ompjit__buf types = {0}, names = {0}, loads = {0};
+    const char *stop = line.p + line.n;
+    const char *first = find(line.p, stop, maps);
+    const char *colon = first ? find(first, stop, " : ") : NULL;
+    if (!colon)
+        return false;
+    first += sizeof maps - 1;
+    struct entries e = {first, colon + 3, stop, stop};
+    for (;;) {
+        add_type(&e, end, out, &types, &names, &loads);
+        if (e.pair >= colon)
+            break;
+        e.pair += sizeof ", " - 1;
+        e.type += sizeof ", " - 1;
+        ompjit__buf_add(&types, ", ", 2);
+        ompjit__buf_add(&names, ", ", 2);
+    }
+    ompjit__buf_add(out, line.p, (size_t)(first - line.p));
+    ompjit__buf_add(out, names.data, names.size);
+    ompjit__buf_add(out, " : ", 3);
+    ompjit__buf_add(out, types.data, types.size);
+    ompjit__buf_add(out, e.type, (size_t)(stop - e.type));
+    if (loads.size) {
+        ompjit__buf_add(out, "\n", 1);
+        ompjit__buf_add(out, loads.data, loads.size - 1);
+    }
+    out->failed |= types.failed || names.failed || loads.failed;
+    ompjit__buf_free(&types);
+    ompjit__buf_free(&names);
+    ompjit__buf_free(&loads);
+    return true;
+}
+
+void ompjit__hlfir_boxes(const ompjit__buf *hlfir, ompjit__buf *out)
+{
+    const char *p = hlfir->data, *end = p + hlfir->size;
+    while (p && p < end) {
+        const struct part line = up_to(p, end_of_line(p, end));
+        const char *op = find(p, line.p + line.n, " omp.target ");
+        const bool region = op && line.p[line.n - 1] == '{';
+        if (!region || !add_region(line, end, out))
+            ompjit__buf_add(out, line.p, line.n);
+        p = line.p + line.n;
+        ompjit__buf_add(out, "\n", p < end);
+        p += p < end;
+    }
+    out->failed |= hlfir->failed;
+}
