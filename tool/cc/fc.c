@@ -311,7 +311,7 @@ static bool look_at_source(const ompjit__args *command, bool *device)
     return !st || !failed(&err);
 }
 
-/* Makes the HLFIR in a file one that flang reads, the device half's for a GPU. */
+/* Makes the HLFIR in a file one that flang reads, a device half's for a GPU. */
 static int turn_hlfir(const char *path, bool device)
 {
     ompjit__buf before = {0}, after = {0};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Arguments of target regions that are boxes, in HLFIR. flang 22 maps a dummy of
- * assumed shape by a reference, and the region's argument is a box. In MLIR's
+ * Arguments of target regions that are boxes, in HLFIR. flang 22 maps a dummy
+ * of assumed shape by a reference, and the region's argument is a box. In MLIR's
  * text both have one type, so that flang does not read what it has written. The
  * region gets a reference to the box, and loads it:
  *
- *   %12 = omp.map.info ... -> !fir.ref<!fir.box<!fir.array<?xf32>>> {name = "x"}
+ *   %12 = omp.map.info ... -> !fir.ref<!fir.box<!fir.array<?xf32>>>
  *   omp.target map_entries(%12 -> %ompjit_arg1 : !fir.ref<!fir.box<...>>) {
  *     %arg1 = fir.load %ompjit_arg1 : !fir.ref<!fir.box<!fir.array<?xf32>>>
  */
