@@ -518,6 +518,34 @@ fails_with 'undefined symbols: _QMnumbersEkept' \
     "the module of an earlier run, without its source" "$ompjit" run -q \
     -J "$tmp/mods" -I "$tmp/inc" -DMACRO=1 --device=host "$tmp/inc/main.F90"
 
+# Modules that a compiler has left: flang looks in the working directory and
+# behind -I first, and a module of the program's own sources wins.
+mkdir "$tmp/left" "$tmp/left/inc"
+source left/m.f90 'module m' 'integer, parameter :: n = 7' 'end'
+source left/other.f90 'module other' 'integer, parameter :: three = 3' 'end'
+source left/inc/k.inc 'integer, parameter :: k = three'
+source left/main.f90 'use m' 'use other' "include 'inc/k.inc'" "include 'l.inc'" \
+    'integer :: a(k)' '!$omp target teams distribute parallel do' 'do i = 1, k' \
+    'a(i) = n * i + l' 'end do' 'print "(3i4)", a' 'end'
+source left/inc/l.inc 'integer, parameter :: l = 100'
+in_left() { (cd "$tmp/left" && "$ompjit" run -q --device=host "$@" 2>&1); }
+expect=' 107 114 121'
+sed 's/= 7/= 5/' "$tmp/left/m.f90" >"$tmp/left/inc/old.f90"
+leave() { (cd "$tmp/left" && cd "$1" && "$ompjit" fc -c "$2" -o "$2.o"); }
+succeeds "a module of a library" leave . other.f90
+succeeds "  and an old one" leave inc old.f90
+cp "$tmp/left/inc/m.mod" "$tmp/left/m.mod"
+is "$(in_left -Iinc m.f90 main.f90 --)" "$expect" \
+    "a module that was another one when a compiler left it"
+rm "$tmp/left/m.mod"
+is "$(in_left -Iinc m.f90 main.f90 --)" "$expect" "  behind -I"
+echo nonsense >"$tmp/left/m.mod"
+is "$(in_left -Iinc m.f90 main.f90 --)" "$expect" "  that is no module"
+is "$(cat "$tmp/left/m.mod")" nonsense "  which stays"
+is "$(cd "$tmp/left" && ls *.mod inc/*.mod)" "inc/m.mod
+m.mod
+other.mod" "  and no other is left"
+
 # A program of Fortran and C, whose device code calls each other's.
 uses="$from/numbers.F90 $from/twice.c $from/uses.f90"
 expect='   12   17   22   27'

@@ -126,6 +126,7 @@ ompjit_status ompjit__clang_check(const ompjit__clang *clang,
 
 typedef struct ompjit__command {
     ompjit__args host, device;
+    const char *folder; /* in which they work; NULL: this process's */
 } ompjit__command;
 
 /* Do the flags ask for line tables? */
@@ -190,11 +191,11 @@ typedef struct ompjit__child {
     {.source = -1, .host_ir = -1, .out = -1, .diag = -1, .life = -1}
 
 /* The child ends with this process, whatever ends that, and the kernel ends it
- * after so much CPU time and a few seconds more. `environment`: NULL is this
- * process's. UNAVAILABLE error that names the program; nothing is left then. */
+ * after so much CPU time and a few seconds more. It works in `folder`; that and
+ * `environment`: NULL is this process's. UNAVAILABLE error that names the program; nothing is left then. */
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
-                                  char **environment, ompjit__child *out,
-                                  ompjit_error *err);
+                                  char **environment, const char *folder,
+                                  ompjit__child *out, ompjit_error *err);
 /* This process's environment for a child whose work comes later: it may take
  * its time to start, and the source will be like this one. It is a copy, since
  * the background thread uses it while the application may change its own. One

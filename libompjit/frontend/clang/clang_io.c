@@ -296,7 +296,7 @@ ompjit_status ompjit__run_tool(char *const *argv, unsigned limit_ms,
 {
     ompjit__child child;
     ompjit_status status =
-        ompjit__child_start(argv, limit_ms, NULL, &child, err);
+        ompjit__child_start(argv, limit_ms, NULL, NULL, &child, err);
     if (status)
         return status;
     ompjit__order order = {.limit_ms = limit_ms};

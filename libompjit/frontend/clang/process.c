@@ -84,8 +84,8 @@ char **ompjit__child_environment(const char *like)
 /* Signals that the application blocks or ignores are the child's as usual:
  * clang is to end by them. It leads a group of its own, which a terminal's
  * signals do not reach. Returns errno's number, or 0. */
-static int spawn(char *const *argv, char **environment, const int *theirs,
-                 pid_t *pid)
+static int spawn(char *const *argv, char **environment, const char *folder,
+                 const int *theirs, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -97,6 +97,8 @@ static int spawn(char *const *argv, char **environment, const int *theirs,
         return rc;
     for (int i = 0; i < NFDS && !rc; i++)
         rc = posix_spawn_file_actions_adddup2(&actions, theirs[i], i);
+    if (!rc && folder)
+        rc = posix_spawn_file_actions_addchdir_np(&actions, folder);
     if (!rc)
         rc = posix_spawnattr_init(&attr);
     if (!rc) {
@@ -135,8 +137,8 @@ static void limit_cpu(pid_t pid, unsigned limit_ms)
 }
 
 ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
-                                  char **environment, ompjit__child *out,
-                                  ompjit_error *err)
+                                  char **environment, const char *folder,
+                                  ompjit__child *out, ompjit_error *err)
 {
     ompjit__child child = OMPJIT__NO_CHILD;
     int *ours[NFDS] = {&child.source, &child.out, &child.diag, &child.host_ir,
@@ -150,7 +152,7 @@ ompjit_status ompjit__child_start(char *const *argv, unsigned limit_ms,
     }
     const char *what = rc ? "pipe to" : "start";
     if (!rc)
-        rc = spawn(argv, environment, theirs, &child.pid);
+        rc = spawn(argv, environment, folder, theirs, &child.pid);
     if (!rc) {
         limit_cpu(child.pid, limit_ms);
         bind_lives(theirs[FD_LIFE], child.pid);

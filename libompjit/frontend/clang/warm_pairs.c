@@ -123,10 +123,10 @@ ompjit_status ompjit__pair_start(const ompjit__command *command,
     ompjit_status status = OMPJIT_OK;
     if (command->host.n)
         status = ompjit__child_start(command->host.v, limit_ms, environment,
-                                     &pair.host, err);
+                                     command->folder, &pair.host, err);
     if (!status)
         status = ompjit__child_start(command->device.v, limit_ms, environment,
-                                     &pair.device, err);
+                                     command->folder, &pair.device, err);
     if (status)
         ompjit__pair_kill(&pair);
     else

@@ -204,7 +204,7 @@ static ompjit_status code_of_hlfir(struct run *run, struct ompjit__pair *pair,
         status = ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     if (!status)
         status = ompjit__child_start(words.v, run->ctx->clang_limit_ms, NULL,
-                                     &pair->device, err);
+                                     run->command->folder, &pair->device, err);
     if (!status) {
         ompjit__buf_free(&run->device.out);
         ompjit__buf_free(&run->device.diag);
@@ -221,7 +221,8 @@ static ompjit_status code_of_hlfir(struct run *run, struct ompjit__pair *pair,
 static ompjit_status by_hlfir(struct run *run, struct ompjit__pair *pair,
                               ompjit_error *err)
 {
-    ompjit__command command = {.host = run->command->host};
+    ompjit__command command = {.host = run->command->host,
+                               .folder = run->command->folder};
     ompjit__hlfir_command(&run->command->device, OMPJIT_CONFIG_TRIPLE,
                           &command.device);
     ompjit_status status = command.device.failed
@@ -250,7 +251,8 @@ static ompjit_status written_by(struct run *run, const ompjit__args *words,
     ompjit_status status =
         words->failed || text->failed
             ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
-            : ompjit__child_start(words->v, order.limit_ms, NULL, &child, err);
+            : ompjit__child_start(words->v, order.limit_ms, NULL,
+                                  run->command->folder, &child, err);
     if (status)
         return status;
     status = ompjit__exchange(&order, NULL, &talk, err);
@@ -314,7 +316,8 @@ static ompjit_status host_of_hlfir(struct run *run, const ompjit__buf *hlfir,
     ompjit_status status =
         words.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
                      : ompjit__child_start(words.v, order.limit_ms, NULL,
-                                           &pair->host, err);
+                                           run->command->folder, &pair->host,
+                                           err);
     ompjit__args_free(&words);
     if (status)
         return status;
@@ -382,9 +385,50 @@ static ompjit_status compile_halves(struct run *run, ompjit_error *err)
     return status;
 }
 
+/* Folders behind -I as flang knows them from another one, and this process's
+ * before them: it looks for included files there. */
+static bool from_elsewhere(ompjit__args *args, const char *here)
+{
+    ompjit__args seen = {0};
+    bool told = false;
+    for (size_t i = 0; i < args->n; i++) {
+        bool behind = i && !strcmp(args->v[i - 1], "-I");
+        bool relative = behind && args->v[i][0] != '/';
+        if (!told && !strcmp(args->v[i], "-I")) {
+            ompjit__args_add(&seen, "-I");
+            ompjit__args_add(&seen, here);
+            told = true;
+        }
+        char *path = relative ? ompjit__format("%s/%s", here, args->v[i])
+                              : NULL;
+        ompjit__args_add(&seen, relative ? path : args->v[i]);
+        free(path);
+    }
+    ompjit__args_free(args);
+    *args = seen;
+    return !seen.failed;
+}
+
+/* flang looks for modules in the folder where it works, then in those behind
+ * -I, and in ours last. Where one of these has a module of the name of one that
+ * an earlier source has written, it works in ours. */
+static ompjit_status work_in_folder(struct run *run, ompjit_error *err)
+{
+    char here[PATH_MAX];
+    if (!run->folder || !ompjit__modules_hidden(run->folder, run->dirs))
+        return OMPJIT_OK;
+    if (!getcwd(here, sizeof here))
+        return ompjit__fail(err, OMPJIT_ERR_IO, OMPJIT_STAGE_FRONTEND,
+                            "no working directory: %s", strerror(errno));
+    run->command->folder = run->folder;
+    return from_elsewhere(&run->command->host, here) &&
+                   from_elsewhere(&run->command->device, here)
+               ? OMPJIT_OK
+               : ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
+}
+
 /* Each half writes its modules into a folder of its own: both use those that
- * the host halves of earlier sources have written, which flang looks for behind
- * all other folders. */
+ * the host halves of earlier sources have written. */
 static ompjit_status add_folders(const struct run *run, ompjit__args *args,
                                  const char *private, const char *half,
                                  char **out, ompjit_error *err)
@@ -416,6 +460,8 @@ static ompjit_status compile(struct run *run, ompjit_error *err)
     if (!status)
         status = add_folders(run, &run->command->device, folder, "device",
                              &device, err);
+    if (!status)
+        status = work_in_folder(run, err);
     if (!status)
         status = check_loops(run, err);
     if (!status)

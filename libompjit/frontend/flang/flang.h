@@ -161,6 +161,8 @@ ompjit_status ompjit__folder_new(char **path, ompjit_error *err);
 /* Removes the folder with all that is in it, and frees `path`, which may be
  * NULL. */
 void ompjit__folder_free(char *path);
+/* Has another one of `dirs` a .mod file of the name of one in the folder? */
+bool ompjit__modules_hidden(const char *folder, const ompjit__args *dirs);
 /* Appends the .mod files of a folder. IO error. */
 ompjit_status ompjit__modules_pack(const char *folder, ompjit__buf *out,
                                    ompjit_error *err);

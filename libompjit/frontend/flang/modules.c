@@ -68,6 +68,30 @@ static bool is_module(const char *name)
     return dot && dot > name && !strcmp(dot, ".mod") && !strchr(name, '/');
 }
 
+static bool is_in(const char *name, const char *folder, const ompjit__args *dirs)
+{
+    bool found = false;
+    for (size_t i = 0; i < dirs->n && !found; i++) {
+        if (!strcmp(dirs->v[i], folder))
+            continue;
+        char *path = ompjit__format("%s/%s", dirs->v[i], name);
+        found = !path || !access(path, F_OK);
+        free(path);
+    }
+    return found;
+}
+
+bool ompjit__modules_hidden(const char *folder, const ompjit__args *dirs)
+{
+    DIR *dir = opendir(folder);
+    bool hidden = false;
+    for (struct dirent *e; dir && !hidden && (e = readdir(dir));)
+        hidden = is_module(e->d_name) && is_in(e->d_name, folder, dirs);
+    if (dir)
+        closedir(dir);
+    return hidden;
+}
+
 static ompjit_status pack_file(const char *folder, const char *name,
                                ompjit__buf *out, ompjit_error *err)
 {

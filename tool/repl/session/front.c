@@ -65,7 +65,7 @@ static ompjit_status start_half(struct half *h, ompjit_error *err)
 {
     enum { FOR_EVER = 86400000 }; /* of CPU time: a session is long */
     ompjit_status status =
-        ompjit__child_start(h->args.v, FOR_EVER, NULL, &h->child, err);
+        ompjit__child_start(h->args.v, FOR_EVER, NULL, NULL, &h->child, err);
     if (status)
         return status;
     close(h->child.host_ir);
