@@ -206,7 +206,7 @@ static bool has_reserved_name(llvm::StringRef text)
 static std::string with_strings(std::string name)
 {
     for (const std::string letter : {"char", "wchar_t"})
-        for (const std::string end :
+        for (const std::string &end :
              {", std::char_traits<" + letter + ">, std::allocator<" + letter +
                   ">>",
               std::string(">")}) {
