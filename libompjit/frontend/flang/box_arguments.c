@@ -12,30 +12,7 @@
 #include <string.h>
 
 #include "frontend/flang/flang.h"
-
-/* A text within the HLFIR. */
-struct part {
-    const char *p;
-    size_t n;
-};
-
-#define PRINT(x) (int)(x).n, (x).p
-
-static struct part up_to(const char *from, const char *end)
-{
-    return (struct part){from, (size_t)(end - from)};
-}
-
-static const char *find(const char *p, const char *end, const char *word)
-{
-    return memmem(p, (size_t)(end - p), word, strlen(word));
-}
-
-static const char *end_of_line(const char *p, const char *end)
-{
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    return stop ? stop : end;
-}
+#include "frontend/flang/part.h"
 
 /* The type at p, up to a comma or parenthesis that is not within it. */
 static struct part type_at(const char *p, const char *end)
@@ -57,12 +34,12 @@ static struct part box_of(struct part argument, const char *p, const char *end)
 {
     ompjit__buf word = {0};
     ompjit__buf_printf(&word, "hlfir.declare %.*s", PRINT(argument));
-    const char *use = word.failed ? NULL : find(p, end, word.data);
+    const char *use = word.failed ? NULL : find(up_to(p, end), word.data);
     while (use && use + word.size < end &&
            use[word.size] != ' ' && use[word.size] != '(')
-        use = find(use + 1, end, word.data);
+        use = find(up_to(use + 1, end), word.data);
     const char *stop = use ? end_of_line(use, end) : NULL;
-    const char *type = use ? find(use, stop, " : (") : NULL;
+    const char *type = use ? find(up_to(use, stop), " : (") : NULL;
     ompjit__buf_free(&word);
     if (!type || (strncmp(type + 4, "!fir.box<", 9) &&
                   strncmp(type + 4, "!fir.class<", 11)))
@@ -79,10 +56,10 @@ static bool retype_map(ompjit__buf *text, struct part value, struct part box)
     ompjit__buf_printf(&word, "%.*s = omp.map.info ", PRINT(value));
     const char *end = text->data + text->size, *last = NULL;
     const char *p = word.failed ? NULL : text->data;
-    while (p && (p = find(p, end, word.data)))
+    while (p && (p = find(up_to(p, end), word.data)))
         last = p++;
     const char *stop = last ? end_of_line(last, end) : NULL;
-    const char *arrow = last ? find(last, stop, ") -> ") : NULL;
+    const char *arrow = last ? find(up_to(last, stop), ") -> ") : NULL;
     if (arrow) {
         const struct part old = type_at(arrow + 5, stop);
         ompjit__buf_add(&rest, old.p + old.n, (size_t)(end - old.p - old.n));
@@ -137,8 +114,8 @@ static bool add_region(struct part line, const char *end, ompjit__buf *out)
     static const char maps[] = "map_entries(";
     ompjit__buf types = {0}, names = {0}, loads = {0};
     const char *stop = line.p + line.n;
-    const char *first = find(line.p, stop, maps);
-    const char *colon = first ? find(first, stop, " : ") : NULL;
+    const char *first = find(up_to(line.p, stop), maps);
+    const char *colon = first ? find(up_to(first, stop), " : ") : NULL;
     if (!colon)
         return false;
     first += sizeof maps - 1;
@@ -173,7 +150,7 @@ void ompjit__hlfir_boxes(const ompjit__buf *hlfir, ompjit__buf *out)
     const char *p = hlfir->data, *end = p + hlfir->size;
     while (p && p < end) {
         const struct part line = up_to(p, end_of_line(p, end));
-        const char *op = find(p, line.p + line.n, " omp.target ");
+        const char *op = find(up_to(p, line.p + line.n), " omp.target ");
         const bool region = op && line.p[line.n - 1] == '{';
         if (!region || !add_region(line, end, out))
             ompjit__buf_add(out, line.p, line.n);

@@ -14,17 +14,7 @@
 #include <string.h>
 
 #include "frontend/flang/flang.h"
-
-static const char *find(const char *p, const char *end, const char *word)
-{
-    return memmem(p, (size_t)(end - p), word, strlen(word));
-}
-
-static const char *end_of_line(const char *p, const char *end)
-{
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    return stop ? stop : end;
-}
+#include "frontend/flang/part.h"
 
 /* Behind the type that begins at p; NULL: it does not end. */
 static const char *behind_type(const char *p, const char *end)
@@ -46,7 +36,7 @@ static const char *find_use(const char *p, const char *end, const char *before,
     ompjit__buf use = {0};
     ompjit__buf_printf(&use, "%s%.*s%s", before, (int)(name_end - name), name,
                        after);
-    p = use.failed ? NULL : find(p, end, use.data);
+    p = use.failed ? NULL : find(up_to(p, end), use.data);
     ompjit__buf_free(&use);
     return p;
 }
@@ -77,8 +67,8 @@ static bool add_local(const char *line, const char *stop, const char *end,
     static const char address[] = " = fir.address_of(@";
     static const char type[] = " : !fir.ref<";
     const char *name = memchr(line, '%', (size_t)(stop - line));
-    const char *op = name ? find(name, stop, address) : NULL;
-    const char *at = op ? find(op, stop, type) : NULL;
+    const char *op = name ? find(up_to(name, stop), address) : NULL;
+    const char *at = op ? find(up_to(op, stop), type) : NULL;
     const char *of = at ? at + sizeof type - 1 : NULL;
     const char *behind = of ? behind_type(of, stop) : NULL;
     if (!behind || !is_storage(name, op, end))
@@ -92,7 +82,7 @@ static bool add_local(const char *line, const char *stop, const char *end,
 /* Where the function whose first line is at p ends. */
 static const char *end_of_function(const char *p, const char *end)
 {
-    const char *next = find(p + 1, end, "\n  func.func ");
+    const char *next = find(up_to(p + 1, end), "\n  func.func ");
     return next ? next : end;
 }
 
@@ -104,8 +94,8 @@ void ompjit__hlfir_storage(const ompjit__buf *hlfir, ompjit__buf *out)
         const char *stop = end_of_line(p, end);
         if ((size_t)(stop - p) >= sizeof function &&
             !memcmp(p, function, sizeof function - 1))
-            last = find(p, stop, "device_type = (any)") ||
-                           find(p, stop, "device_type = (nohost)")
+            last = find(up_to(p, stop), "device_type = (any)") ||
+                           find(up_to(p, stop), "device_type = (nohost)")
                        ? NULL
                        : end_of_function(p, end);
         if (!last || !add_local(p, stop, last, out))

@@ -11,27 +11,10 @@
 #include <string.h>
 
 #include "frontend/flang/flang.h"
+#include "frontend/flang/part.h"
 
 static const char complex_type[] = "complex<f";
 enum { KIND = sizeof complex_type - 2, KIND_SIZE = 3 }; /* f32 or f64 */
-
-/* A text within a line. */
-struct part {
-    const char *p;
-    size_t n;
-};
-
-#define PRINT(x) (int)(x).n, (x).p
-
-static const char *find(struct part in, const char *word)
-{
-    return memmem(in.p, in.n, word, strlen(word));
-}
-
-static struct part up_to(const char *from, const char *end)
-{
-    return (struct part){from, (size_t)(end - from)};
-}
 
 /* From `from` to the first of `stops`, or to the end of the line. */
 static struct part word_at(struct part line, const char *from,

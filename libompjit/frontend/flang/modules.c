@@ -68,7 +68,8 @@ static bool is_module(const char *name)
     return dot && dot > name && !strcmp(dot, ".mod") && !strchr(name, '/');
 }
 
-static bool is_in(const char *name, const char *folder, const ompjit__args *dirs)
+static bool is_in(const char *name, const char *folder,
+                  const ompjit__args *dirs)
 {
     bool found = false;
     for (size_t i = 0; i < dirs->n && !found; i++) {

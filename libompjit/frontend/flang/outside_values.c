@@ -26,14 +26,7 @@
 #include <string.h>
 
 #include "frontend/flang/flang.h"
-
-/* A text within the HLFIR. */
-struct part {
-    const char *p;
-    size_t n;
-};
-
-#define PRINT(x) (int)(x).n, (x).p
+#include "frontend/flang/part.h"
 
 /* One region, and what its values from outside are called within. */
 struct region {
@@ -48,16 +41,6 @@ struct region {
     bool bad;
 };
 
-static const char *find(struct part in, const char *word)
-{
-    return in.n ? memmem(in.p, in.n, word, strlen(word)) : NULL;
-}
-
-static struct part up_to(const char *from, const char *end)
-{
-    return (struct part){from, (size_t)(end - from)};
-}
-
 static const char *end_of(struct part x)
 {
     return x.p + x.n;
@@ -66,8 +49,7 @@ static const char *end_of(struct part x)
 /* The line at p, without its end. */
 static struct part line_at(const char *p, const char *end)
 {
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    return up_to(p, stop ? stop : end);
+    return up_to(p, end_of_line(p, end));
 }
 
 static const char *next_line(struct part line, const char *end)
