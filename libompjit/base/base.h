@@ -80,7 +80,7 @@ bool ompjit__writable(const void *at, size_t size);
 
 /* A setting for processes that compile: they take memory from the system in few
  * large pieces. Half of the page faults, and a fifth of the time, of a small
- * source in clang; a tenth of what follows. Read by glibc 2.35 and later. */
+ * source in clang; up to a tenth of what follows. glibc 2.35 reads it. */
 #define OMPJIT__FEW_FAULTS                                                     \
     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216"
 /* The environment of this process with n more settings, "NAME=VALUE". Those of
