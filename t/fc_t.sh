@@ -55,7 +55,7 @@ succeeds "doctor" "$ompjit" doctor sum
 succeeds "without optimization, in one command" "$ompjit" fc -fopenmp -g \
     "$from/sum.f90" -o sum0
 runs "  the program" "$total" ./sum0
-# What flang brings into no region.
+# flang brings constant arrays, and what internal procedures need, into no region.
 succeeds "constant arrays" "$fc" -fopenmp -O2 "$from/constants.f90" -o constants
 is "$(cat "$tmp/stderr")" "" "  says nothing"
 succeeds "  the program" timeout 120 env OMPJIT_DEVICE=host ./constants

@@ -38,8 +38,8 @@ struct date {
     int year, month, day;
 };
 
-/* Of the Gregorian calendar. A year begins in March here, so that the day that
- * not all years have is its last; `cycle` has 400 years. */
+/* The calendar is the Gregorian one. A year begins in March here, so that the
+ * day that not all years have is its last; `cycle` has 400 years. */
 static struct date date_of(int64_t days_since_1970)
 {
     enum { CYCLE = 146097, CENTURY = 36524, LEAP = 1461, TO_1970 = 719468 };
@@ -54,7 +54,8 @@ static struct date date_of(int64_t days_since_1970)
                          rest - (153 * march + 2) / 5 + 1};
 }
 
-/* `digits` of a number, and what follows, where there is room left. */
+/* Writes so many digits of a number, as far as there is room, and moves *to
+ * behind them. */
 static void put_digits(char **to, char *end, int n, int digits)
 {
     int unit = 1;

@@ -84,7 +84,7 @@ INLINE int64_t components_in(const struct derived *type)
     return type->components.base ? type->components.dim.extent : 0;
 }
 
-/* What a table of components names by a number, since it names the table again:
+/* A table of components names by a number what names the table again:
  * libompjit/passes/gpu/type_tables.c defines the function where there is any. */
 const void *ompjit_fortran_table(uint64_t number);
 

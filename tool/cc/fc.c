@@ -206,7 +206,7 @@ static const char *const no_passes[] = {"-mllvm", "-opt-bisect-limit=0",
                                         "-mllvm", "-opt-bisect-verbose=0",
                                         NULL};
 
-/* What a host's half with regions has. */
+/* A host half with regions is compiled with these words. */
 static const char *const offloads[] = {"--offload-targets=" TRIPLE, NULL};
 static const char *const host_words[] = {
     "-mllvm", "-opt-bisect-limit=0", "-mllvm", "-opt-bisect-verbose=0",

@@ -237,7 +237,8 @@ static ompjit_status by_hlfir(struct run *run, struct ompjit__pair *pair,
     return status;
 }
 
-/* What a process writes that reads `text`; its exit is not asked for. */
+/* Has a process read `text`, and takes what it writes. Its exit is not asked
+ * for. */
 static ompjit_status written_by(struct run *run, const ompjit__args *words,
                                 const ompjit__buf *text, ompjit__buf *out,
                                 ompjit_error *err)

@@ -240,7 +240,7 @@ static bool is_defined(const struct region *r, struct part value)
 
 static void add_definition(struct region *r, struct part value);
 
-/* What a value is called within the region: its own name, or another one. */
+/* Adds the name that a value has within the region: its own, or a new one. */
 static void add_name(struct region *r, struct part value, ompjit__buf *out)
 {
     for (size_t i = 0; i < r->noutside; i++)
