@@ -23,6 +23,7 @@ from ._loops import (
     RawSpec,
     elementwise_source,
 )
+from ._native import by_vector
 from ._once import once
 from ._operand import (
     UNKNOWN,
@@ -64,6 +65,7 @@ class Body(NamedTuple):
     outputs: dict[str, DType]  # that the call makes
 
 
+@by_vector
 class Elementwise(Expression):
     """An operation on every element of arrays; ompjit.elementwise() makes it.
 

@@ -21,6 +21,7 @@ else:
     from ._typing import Any, Kernel, Module
 
 
+@_native.by_vector
 class Function(_native.Callable or object):  # type: ignore[misc]
     """A C function of a module.
 

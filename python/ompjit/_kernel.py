@@ -45,6 +45,7 @@ class Param(namedtuple("Param", "name bytes is_pointer is_float")):
         return f"{self.name or '?'}: {kind}"
 
 
+@_native.by_vector
 class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
     """One target region of a module, to be launched with arguments of one's
     own.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 from . import TYPE_CHECKING, _abi as abi
 from ._errors import from_parts
@@ -19,14 +20,18 @@ from ._lib import library
 from ._signature import CType, kinds
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
     from ._module import Module
+
+    Class = TypeVar("Class", bound=type)
 else:
-    from ._typing import Any, Module
+    from ._typing import Any, Class, Module
 
 _NAME = "libompjit-python.so"
 _MOST = 24
+_VECTORCALL = 1 << 11  # Py_TPFLAGS_HAVE_VECTORCALL
+_OFFSET, _FLAGS = 5, 19  # words: tp_vectorcall_offset, tp_flags
 OTHER, SIGNED, UNSIGNED, BOOL, FLOAT, DOUBLE, ARRAY, POINTER, VOID = range(9)
 
 
@@ -189,3 +194,24 @@ def _load() -> Any:
 
 
 Callable, _bind, Library = _load()
+
+
+def _word(cls: type, i: int) -> ctypes.c_size_t:
+    """Word i behind the head of a class's PyTypeObject."""
+    place = i * ctypes.sizeof(ctypes.c_size_t) + object.__basicsize__
+    return ctypes.c_size_t.from_address(id(cls) + place)
+
+
+def by_vector(cls: Class) -> Class:
+    """Has objects of a class called without a tuple and a dictionary of the
+    arguments (PEP 590).
+
+    Before Python 3.12 a class that is written in Python does not inherit the
+    flag for that. It is set here, where all else is as it has to be.
+    """
+    if Callable is None or sys.version_info >= (3, 12):
+        return cls
+    flags, offset = _word(cls, _FLAGS), _word(cls, _OFFSET).value
+    if flags.value == cls.__flags__ and offset == _word(Callable, _OFFSET).value:
+        flags.value |= _VECTORCALL
+    return cls

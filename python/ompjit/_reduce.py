@@ -32,6 +32,7 @@ from ._loops import (
     unravel,
 )
 from ._make import empty
+from ._native import by_vector
 from ._once import once
 from ._operand import (
     UNKNOWN,
@@ -233,6 +234,7 @@ class _Ready:
         self.frames.append(frame)
 
 
+@by_vector
 class Reduction(Elementwise):
     """A reduction of the values of an expression; ompjit.reduction() makes it.
 

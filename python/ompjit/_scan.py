@@ -27,6 +27,7 @@ from ._loops import (
     unravel,
 )
 from ._make import empty
+from ._native import by_vector
 from ._once import once
 from ._operand import UNKNOWN, Number, device_of, element_strides, key_of, place_key
 from ._plan import Made, pointer
@@ -53,6 +54,7 @@ _LEAST = 1 << 16  # elements of a block on the CPU
 _VECTORS = ("+", "*", "&", "|", "^")  # operators that C has for vectors
 
 
+@by_vector
 class Scan(Reduction):
     """A scan of the values of an expression; ompjit.scan() makes it."""
 

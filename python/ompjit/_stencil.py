@@ -17,6 +17,7 @@ from ._errors import ArgumentError, string
 from ._expression import Elementwise
 from ._host import c_strides
 from ._loops import NumberSpec, Params, number_params, unravel
+from ._native import by_vector
 from ._once import once
 from ._operand import Number, element_strides, weak_type
 from ._parse import Node, fail
@@ -53,6 +54,7 @@ def _offset(text: str, n: Node) -> int:
     fail(text, n.place, "an offset is a whole number")
 
 
+@by_vector
 class Stencil(Elementwise):
     """A stencil; ompjit.stencil() makes it.
 

@@ -5,6 +5,7 @@ import pickle
 import unittest
 
 import ompjit
+from ompjit._native import Callable
 
 SOURCE = """
 #include <stddef.h>
@@ -58,6 +59,20 @@ class Functions(unittest.TestCase):
         m.fill(z, 3)
         self.assertEqual(list(z), [0, 1, 2])
         self.assertEqual((m.any(None), m.any(z)), (0, 1))
+
+    @unittest.skipIf(Callable is None, "Python makes all calls")
+    def test_classes_are_called_by_vector(self):
+        vectorcall = 1 << 11
+        for name in "Function Kernel Elementwise Reduction Scan Stencil".split():
+            cls = getattr(ompjit, name)
+            self.assertTrue(cls.__flags__ & vectorcall, name)
+
+            class Own(cls):
+                def __call__(self):
+                    return 5
+
+            made = Own.__new__(Own)
+            self.assertEqual(made(), 5)
 
     def test_wrong_calls(self):
         m = self.m
