@@ -41,22 +41,6 @@ struct region {
     bool bad;
 };
 
-static const char *end_of(struct part x)
-{
-    return x.p + x.n;
-}
-
-/* The line at p, without its end. */
-static struct part line_at(const char *p, const char *end)
-{
-    return up_to(p, end_of_line(p, end));
-}
-
-static const char *next_line(struct part line, const char *end)
-{
-    return end_of(line) < end ? end_of(line) + 1 : end;
-}
-
 static size_t indentation(struct part line)
 {
     size_t n = 0;
@@ -65,43 +49,11 @@ static size_t indentation(struct part line)
     return n;
 }
 
-static bool starts(struct part text, size_t at, const char *word)
-{
-    size_t n = strlen(word);
-    return text.n >= at + n && !memcmp(text.p + at, word, n);
-}
-
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
-/* The next value's name from p on, with its %; n 0: none. A # and the number of
- * a result are not part of it. */
-static struct part next_value(const char *p, const char *end)
-{
-    while (p < end && (p = memchr(p, '%', (size_t)(end - p)))) {
-        const char *q = p + 1;
-        while (q < end && is_name_char(*q))
-            q++;
-        if (q > p + 1)
-            return up_to(p, q);
-        p = q;
-    }
-    return (struct part){end, 0};
-}
-
 static int compare(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
     int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
     return order ? order : (x->n > y->n) - (x->n < y->n);
-}
-
-static bool same(struct part a, struct part b)
-{
-    return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
 
 /* Appends to an array; false: no memory. */

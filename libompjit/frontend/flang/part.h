@@ -5,6 +5,7 @@
 #ifndef OMPJIT_FLANG_PART_H
 #define OMPJIT_FLANG_PART_H
 
+#include <stdbool.h>
 #include <string.h>
 
 struct part {
@@ -31,6 +32,54 @@ static inline const char *end_of_line(const char *p, const char *end)
 {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     return stop ? stop : end;
+}
+
+static inline const char *end_of(struct part x)
+{
+    return x.p + x.n;
+}
+
+/* The line at p, without its end. */
+static inline struct part line_at(const char *p, const char *end)
+{
+    return up_to(p, end_of_line(p, end));
+}
+
+static inline const char *next_line(struct part line, const char *end)
+{
+    return end_of(line) < end ? end_of(line) + 1 : end;
+}
+
+static inline bool starts(struct part text, size_t at, const char *word)
+{
+    size_t n = strlen(word);
+    return text.n >= at + n && !memcmp(text.p + at, word, n);
+}
+
+static inline bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The next value's name from p on, with its %; n 0: none. A # and the number of
+ * a result are not part of it. */
+static inline struct part next_value(const char *p, const char *end)
+{
+    while (p < end && (p = memchr(p, '%', (size_t)(end - p)))) {
+        const char *q = p + 1;
+        while (q < end && is_name_char(*q))
+            q++;
+        if (q > p + 1)
+            return up_to(p, q);
+        p = q;
+    }
+    return (struct part){end, 0};
+}
+
+static inline bool same(struct part a, struct part b)
+{
+    return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
 
 #endif
