@@ -62,6 +62,24 @@ succeeds "  the program" timeout 120 env OMPJIT_DEVICE=host ./constants
 like "$out" ' thr two one   7   3   7  -4\.0   3\.0  -2\.0   1\.0' \
     "  prints what it must"
 like "$out" '^   16   15$' "  to its end"
+# It maps an allocatable component in place of its object.
+succeeds "components of objects" "$fc" -fopenmp -O2 "$from/objects.F90" \
+    -o objects
+is "$(cat "$tmp/stderr")" "" "  says nothing"
+runs "  beside allocatable ones" 'bounds 27
+scalars 72
+writes 18 5 3 9 5
+poly 26
+viaptr 24
+pointers 20
+named 54
+nested 136
+wider 28 16
+array 26
+module 26
+passed 60
+held 26
+ptr 26' ./objects
 # flang's mappers divide a size, exactly, by what is no divisor of it.
 succeeds "programs that flang gets wrong" "$fc" -fopenmp -O2 "$from/faults.f90" \
     -o faults

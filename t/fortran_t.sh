@@ -345,6 +345,25 @@ expect='    10.500    -5.375     4.875    17.125     4.875
    16   15'
 prints_everywhere "constant arrays, and internal procedures" constants.f90
 prints "  with line tables" -q -g --device=host "$from/constants.f90"
+expect='bounds 27
+scalars 72
+writes 18 5 3 9 5
+poly 26
+viaptr 24
+pointers 20
+named 54
+nested 136
+wider 28 16
+array 26
+module 26
+passed 60
+held 26
+ptr 26'
+prints_everywhere "components of objects beside allocatable ones" objects.F90
+prints "  copied" -q --device=host --host-memory=separate "$from/objects.F90"
+prints "  beside COMMON" -q -DCOMMON_BLOCK --device=host "$from/objects.F90"
+prints "  beside a constant array" -q -g -DCONSTANTS --device=host \
+    "$from/objects.F90"
 mkdir "$tmp/lone"
 printf '#!/bin/sh\nexec flang-22 "$@"\n' >"$tmp/lone/flang"
 chmod +x "$tmp/lone/flang"

@@ -14,7 +14,8 @@
  * but a source without directives has no device IR. Where flang refuses a type
  * for a GPU, device IR is made of HLFIR for the host (frontend/flang/hlfir.c).
  * Where it refuses a region's values, both halves are made of repaired HLFIR
- * (frontend/flang/outside_values.c).
+ * (frontend/flang/outside_values.c), and where it maps less of an object than a
+ * region uses, the host's half (frontend/flang/whole_objects.c).
  *
  * and the linker's is that of `ompjit cc` (link.c). All others run as they
  * are.
@@ -148,6 +149,7 @@ struct change {
     const char *language; /* of input                      */
     bool hosts_triple;    /* of a device half              */
     bool keeps_loops;     /* no `do concurrent` is changed */
+    bool again;           /* the same has been told before */
 };
 
 /* Words of a host's half that a device's half has otherwise, with or without a
@@ -238,7 +240,7 @@ static int run_changed(struct fortran *f, const struct files *files,
     ompjit__args_add(&words, "-x");
     ompjit__args_add(&words, c->input ? c->language : command->v[end + 1]);
     ompjit__args_add(&words, c->input ? c->input : command->v[end + 2]);
-    bool quiet = c->device || c->keeps_loops || f->own_version;
+    bool quiet = c->device || c->keeps_loops || c->again || f->own_version;
     int status = run_and_read(f, &words, quiet);
     ompjit__args_free(&words);
     return status;
@@ -281,14 +283,16 @@ static bool has_directives(char *text)
 }
 
 /* *device: may the source have device code? Not if it has no directive, and
- * loops stay the host's. False, and told: flang would get it wrong. */
-static bool look_at_source(const ompjit__args *command, bool *device)
+ * loops stay the host's. *objects: may its regions use more of an object than
+ * flang maps? False, and told: flang would get it wrong. */
+static bool look_at_source(const ompjit__args *command, bool *device,
+                           bool *objects)
 {
     const char *name = command->v[command->n - 1];
     ompjit__args dirs = {0};
     ompjit__buf text = {0};
     ompjit_error err;
-    *device = false;
+    *device = *objects = false;
     ompjit__args_add(&dirs, ".");
     for (size_t i = 2; i + 1 < command->n; i++) {
         *device |= !strcmp(command->v[i], "-fdo-concurrent-to-openmp=device") ||
@@ -304,55 +308,115 @@ static bool look_at_source(const ompjit__args *command, bool *device)
         st = ompjit__fortran_check(text.data, name,
                                    (const char *const *)command->v, command->n,
                                    &dirs, &err);
-    if (!st)
+    if (!st) {
+        *objects = ompjit__fortran_look(text.data, &dirs).objects;
         *device |= has_directives(text.data);
+    }
     ompjit__buf_free(&text);
     ompjit__args_free(&dirs);
     return !st || !failed(&err);
 }
 
-/* Makes the HLFIR in a file one that flang reads, a device half's for a GPU. */
-static int turn_hlfir(const char *path, bool device)
+static const char *const with_lines[] = {"-mmlir", "--mlir-print-debuginfo",
+                                         NULL};
+
+/* Replaces a file with what `turn` makes of it, unless that is nothing. */
+static int rewrite(const char *path,
+                   bool (*turn)(ompjit__buf *before, ompjit__buf *after),
+                   bool *changed)
 {
     ompjit__buf before = {0}, after = {0};
     bool good = true;
     ompjit_error err;
-    int status = EXIT_FAILED;
+    int status = EXIT_OK;
     if (ompjit__read_file(path, &before, &err))
         status = failed(&err);
-    else if (device)
-        good = ompjit__hlfir_for_gpu(&before, &after);
     else
-        ompjit__hlfir_boxes(&before, &after);
-    if (!good || after.failed)
+        good = turn(&before, &after);
+    *changed = !status && good && after.size;
+    if (!good || after.failed) {
         complain("flang's HLFIR cannot be read");
-    else if (after.size)
+        status = EXIT_FAILED;
+    } else if (*changed) {
         status = write_output(path, after.data, after.size);
+    }
     ompjit__buf_free(&before);
     ompjit__buf_free(&after);
     return status;
+}
+
+/* A device half's HLFIR for a GPU. */
+static bool turn_device(ompjit__buf *before, ompjit__buf *after)
+{
+    return ompjit__hlfir_for_gpu(before, after);
+}
+
+/* A host half's HLFIR as flang reads it. */
+static bool turn_host(ompjit__buf *before, ompjit__buf *after)
+{
+    ompjit__hlfir_whole_objects(before);
+    ompjit__hlfir_boxes(before, after);
+    return true;
+}
+
+/* Nothing, where all of its objects are mapped as its regions use them. */
+static bool turn_objects(ompjit__buf *before, ompjit__buf *after)
+{
+    if (ompjit__hlfir_whole_objects(before))
+        ompjit__hlfir_boxes(before, after);
+    return true;
+}
+
+/* A half's IR of the HLFIR in its file. */
+static int compile_hlfir(struct fortran *f, const struct files *files,
+                         const ompjit__args *command, bool device)
+{
+    return run_changed(f, files, command,
+                       &(struct change){.action = "-emit-llvm-bc",
+                                        .output = device ? files->device
+                                                         : files->host,
+                                        .input = files->hlfir,
+                                        .device = device, .language = "mlir"},
+                       device ? no_passes : host_words);
 }
 
 /* Device IR by way of HLFIR (frontend/flang/hlfir.c). */
 static int compile_by_hlfir(struct fortran *f, const struct files *files,
                             const ompjit__args *command)
 {
-    static const char *const with_lines[] = {
-        "-mmlir", "--mlir-print-debuginfo", NULL};
+    bool changed;
     int status = run_changed(
         f, files, command,
         &(struct change){.action = "-emit-hlfir", .output = files->hlfir,
                          .device = true, .hosts_triple = true},
         with_lines);
     if (!status)
-        status = turn_hlfir(files->hlfir, true);
+        status = rewrite(files->hlfir, turn_device, &changed);
+    return status ? status : compile_hlfir(f, files, command, true);
+}
+
+/* The host's IR once more, by way of HLFIR, where a region uses more of an
+ * object than flang maps (frontend/flang/whole_objects.c). */
+static int map_objects(struct fortran *f, const struct files *files,
+                       const ompjit__args *command)
+{
+    bool changed = false;
+    ompjit__args words = {0};
+    add_list(&words, offloads);
+    add_list(&words, with_lines);
+    ompjit__args_add(&words, "-w");
+    int status = words.failed
+                     ? EXIT_FAILED
+                     : run_changed(f, files, command,
+                                   &(struct change){.action = "-emit-hlfir",
+                                                    .output = files->hlfir,
+                                                    .again = true},
+                                   (const char *const *)words.v);
     if (!status)
-        status = run_changed(
-            f, files, command,
-            &(struct change){.action = "-emit-llvm-bc",
-                             .output = files->device, .input = files->hlfir,
-                             .device = true, .language = "mlir"},
-            no_passes);
+        status = rewrite(files->hlfir, turn_objects, &changed);
+    if (changed && !status)
+        status = compile_hlfir(f, files, command, false);
+    ompjit__args_free(&words);
     return status;
 }
 
@@ -407,17 +471,11 @@ static int compile_repaired(struct fortran *f, const struct files *files,
     int status = words.failed ? EXIT_FAILED : repair_hlfir(f, files);
     ompjit__args_free(&words);
     free(file);
+    bool changed;
     if (!status)
-        status = turn_hlfir(files->hlfir, device);
-    if (!status)
-        status = run_changed(
-            f, files, command,
-            &(struct change){.action = "-emit-llvm-bc",
-                             .output = device ? files->device : files->host,
-                             .input = files->hlfir, .device = device,
-                             .language = "mlir"},
-            device ? no_passes : host_words);
-    return status;
+        status = rewrite(files->hlfir, device ? turn_device : turn_host,
+                         &changed);
+    return status ? status : compile_hlfir(f, files, command, device);
 }
 
 /* Refuses a reduce clause that look_at_source cannot see: a macro makes it. */
@@ -465,8 +523,8 @@ static int compile_device(struct fortran *f, const struct files *files,
 static int compile_halves(struct fortran *f, const struct files *files,
                           const ompjit__args *command)
 {
-    bool device;
-    if (!look_at_source(command, &device))
+    bool device, objects;
+    if (!look_at_source(command, &device, &objects))
         return EXIT_FAILED;
     char *embed = ompjit__format("-fembed-offload-object=%s", files->packed);
     const char *const object[] = {offloads[0], device ? embed : NULL, NULL};
@@ -479,6 +537,8 @@ static int compile_halves(struct fortran *f, const struct files *files,
     bool repairs = f->needs_repair;
     if (repairs)
         status = compile_repaired(f, files, command, false);
+    else if (!status && device && objects && !f->only_show)
+        status = map_objects(f, files, command);
     if (!status && device)
         status = compile_device(f, files, command, repairs);
     if (!status && !f->only_show)

@@ -71,11 +71,14 @@ static void pull(int *fd, ompjit__buf *into)
 
 /* ------------------------------------------------------------------ loop */
 
-/* One conversation. talks[0] is the host half's where there are two. */
+enum { MAX_TALKS = 3 };
+
+/* One conversation. talks[0] is the host half's where there are several, and
+ * talks[1] the device half's. */
 struct exchange {
     const ompjit__order *order;
     ompjit__buf source; /* the order's, borrowed */
-    ompjit__talk *talks[2];
+    ompjit__talk *talks[MAX_TALKS];
     unsigned n;
 };
 
@@ -114,7 +117,7 @@ static void want(const struct exchange *x, struct pollfd *fds)
     for (unsigned i = 0; i < x->n; i++, fds += FDS_EACH) {
         const ompjit__talk *t = x->talks[i];
         const ompjit__child *c = t->child;
-        bool more = i && told(x)->size > t->forwarded;
+        bool more = i == 1 && told(x)->size > t->forwarded;
         fds[0] = (struct pollfd){.fd = c->source, .events = POLLOUT};
         fds[1] = (struct pollfd){.fd = more ? c->host_ir : -1,
                                  .events = POLLOUT};
@@ -140,7 +143,7 @@ static void serve(const struct exchange *x, const struct pollfd *fds)
                        OMPJIT__BITCODE_COMPLETE;
         t->complete = t->whole && (t->child->diag < 0 ||
                                    ompjit__has_deps(&t->diag));
-        if (i && t->child->host_ir >= 0)
+        if (i == 1 && t->child->host_ir >= 0)
             push(&t->child->host_ir, told(x), &t->forwarded,
                  x->order->info || x->talks[0]->whole);
     }
@@ -210,7 +213,7 @@ static ompjit_status check_size(const struct exchange *x, const char *what,
 static bool idle(const struct exchange *x)
 {
     return x->order->meanwhile && x->talks[0]->whole &&
-           x->talks[x->n - 1]->child->host_ir < 0;
+           x->talks[1]->child->host_ir < 0;
 }
 
 /* To all children, while there is something to do then. */
@@ -231,7 +234,7 @@ static ompjit_status converse(const struct exchange *x, ompjit_error *err)
     const char *what = x->talks[0]->program;
     unsigned cancels = cancels_of(x);
     uint64_t deadline = ompjit__now() + OMPJIT__MS(x->order->limit_ms);
-    struct pollfd fds[2 * FDS_EACH];
+    struct pollfd fds[MAX_TALKS * FDS_EACH];
     bool begun = false, asked = false;
     while (running(x)) {
         uint64_t now = ompjit__now();
@@ -279,8 +282,8 @@ ompjit_status ompjit__exchange(const ompjit__order *order, ompjit__talk *host,
     struct exchange x = {
         .order = order,
         .source = {.data = (char *)order->source, .size = order->size},
-        .talks = {host ? host : device, device},
-        .n = host ? 2 : 1};
+        .talks = {host ? host : device, device, order->beside},
+        .n = !host ? 1 : order->beside ? 3 : 2};
     ompjit__held held;
     if (!host)
         hang_up(&device->child->host_ir);

@@ -28,13 +28,13 @@ static struct part type_at(const char *p, const char *end)
     return up_to(p, q);
 }
 
-/* The box as which the region, whose first line ends at p, declares an
- * argument; n 0: it is no box. */
-static struct part box_of(struct part argument, const char *p, const char *end)
+/* The box as which a region declares an argument; n 0: it is no box. */
+static struct part box_of(struct part argument, struct part body)
 {
+    const char *end = end_of(body);
     ompjit__buf word = {0};
     ompjit__buf_printf(&word, "hlfir.declare %.*s", PRINT(argument));
-    const char *use = word.failed ? NULL : find(up_to(p, end), word.data);
+    const char *use = word.failed ? NULL : find(body, word.data);
     while (use && use + word.size < end &&
            use[word.size] != ' ' && use[word.size] != '(')
         use = find(up_to(use + 1, end), word.data);
@@ -43,7 +43,7 @@ static struct part box_of(struct part argument, const char *p, const char *end)
     ompjit__buf_free(&word);
     if (!type || (strncmp(type + 4, "!fir.box<", 9) &&
                   strncmp(type + 4, "!fir.class<", 11)))
-        return (struct part){p, 0};
+        return (struct part){end, 0};
     return type_at(type + 4, stop);
 }
 
@@ -77,19 +77,18 @@ static bool retype_map(ompjit__buf *text, struct part value, struct part box)
 /* Where the next pair and the next type of map_entries are. */
 struct entries {
     const char *pair, *type, *stop; /* of the line */
-    const char *behind;             /* the region's first line */
+    struct part body;               /* of the region */
 };
 
 /* Adds one type, and a load for `loads` where the argument is a box. */
-static void add_type(struct entries *e, const char *end, ompjit__buf *out,
-                     ompjit__buf *types, ompjit__buf *names,
-                     ompjit__buf *loads)
+static void add_type(struct entries *e, ompjit__buf *out, ompjit__buf *types,
+                     ompjit__buf *names, ompjit__buf *loads)
 {
     const struct part value = type_at(e->pair, e->stop);
     const char *arrow = value.p + value.n + sizeof " -> " - 1;
     const struct part argument = type_at(arrow, e->stop);
     const struct part type = type_at(e->type, e->stop);
-    const struct part box = box_of(argument, e->behind, end);
+    const struct part box = box_of(argument, e->body);
     const bool is_box = box.n && retype_map(out, value, box);
     ompjit__buf_printf(names, "%.*s -> %s%.*s", PRINT(value),
                        is_box ? "%ompjit_" : "%", (int)argument.n - 1,
@@ -119,9 +118,9 @@ static bool add_region(struct part line, const char *end, ompjit__buf *out)
     if (!colon)
         return false;
     first += sizeof maps - 1;
-    struct entries e = {first, colon + 3, stop, stop};
+    struct entries e = {first, colon + 3, stop, body_of(line, end, "}")};
     for (;;) {
-        add_type(&e, end, out, &types, &names, &loads);
+        add_type(&e, out, &types, &names, &loads);
         if (e.pair >= colon)
             break;
         e.pair += sizeof ", " - 1;

@@ -28,6 +28,8 @@ struct run {
     const ompjit__args *dirs; /* in which modules and included files are  */
     const char *folder;       /* of modules, by -J; NULL: none            */
     ompjit__talk host, device;
+    bool objects;             /* the source may need its own maps of them */
+    ompjit__buf hlfir;        /* of the host half, for these              */
     ompjit__buf modules;      /* packed                                   */
     ompjit__buf warnings;
     unsigned cancels; /* of the context, when the compile began */
@@ -144,12 +146,14 @@ static ompjit_status check_cancelled(const struct run *run, ompjit_error *err)
 /* Sends the text to those of both processes that have not answered. They are
  * gone afterwards. */
 static ompjit_status converse(struct run *run, struct ompjit__pair *pair,
-                              const ompjit__buf *text, ompjit_error *err)
+                              const ompjit__buf *text, ompjit__talk *beside,
+                              ompjit_error *err)
 {
     ompjit__order order = {.source = text->data,
                            .size = text->size,
                            .limit_ms = run->ctx->clang_limit_ms,
                            .cancels = &run->ctx->compiler.cancels,
+                           .beside = beside,
                            .at_first = at_first,
                            .data = run};
     ompjit_status status =
@@ -168,23 +172,51 @@ static void free_talks(struct run *run)
     ompjit__buf_free(&run->device.diag);
 }
 
+/* A third process, which will write the host half's HLFIR. */
+static ompjit_status start_third(const struct run *run, ompjit__child *child,
+                                 ompjit_error *err)
+{
+    ompjit__args words = {0};
+    ompjit__hlfir_command(&run->command->host, OMPJIT_CONFIG_TRIPLE, &words);
+    ompjit_status status =
+        words.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                     : ompjit__child_start(words.v, run->ctx->clang_limit_ms,
+                                           NULL, run->command->folder, child,
+                                           err);
+    ompjit__args_free(&words);
+    return status;
+}
+
 /* Both halves of the source, in a new pair of processes. `text`: the device half
- * is no bitcode. */
+ * is no bitcode. The host half's HLFIR, too, where it is asked for and not yet
+ * there. */
 static ompjit_status exchange(struct run *run, const ompjit__command *command,
                               bool text, struct ompjit__pair *pair,
                               ompjit_error *err)
 {
+    const bool three = run->objects && !run->hlfir.size;
+    ompjit__child child = {0};
+    ompjit__talk third = {.program = "flang", .child = &child, .text = true};
     ompjit_status status = check_cancelled(run, err);
-    if (!status)
-        status = ompjit__pair_start(command, run->ctx->clang_limit_ms, NULL,
-                                    pair, err);
+    if (!status && three)
+        status = start_third(run, &child, err);
     if (status)
         return status;
-    free_talks(run);
-    run->host = (ompjit__talk){.program = "flang", .child = &pair->host};
-    run->device = (ompjit__talk){
-        .program = "flang", .child = &pair->device, .text = text};
-    return converse(run, pair, &run->source, err);
+    status = ompjit__pair_start(command, run->ctx->clang_limit_ms, NULL, pair,
+                                err);
+    if (!status) {
+        free_talks(run);
+        run->host = (ompjit__talk){.program = "flang", .child = &pair->host};
+        run->device = (ompjit__talk){
+            .program = "flang", .child = &pair->device, .text = text};
+        status = converse(run, pair, &run->source, three ? &third : NULL, err);
+    }
+    if (three) {
+        ompjit__child_kill(&child);
+        ompjit__buf_free(&third.diag);
+        run->hlfir = third.out;
+    }
+    return status;
 }
 
 /* Replaces the device half's HLFIR with code, in a new process, which gets the
@@ -210,7 +242,7 @@ static ompjit_status code_of_hlfir(struct run *run, struct ompjit__pair *pair,
         ompjit__buf_free(&run->device.diag);
         run->device =
             (ompjit__talk){.program = "flang", .child = &pair->device};
-        status = converse(run, pair, &hlfir, err);
+        status = converse(run, pair, &hlfir, NULL, err);
     }
     ompjit__args_free(&words);
     ompjit__buf_free(&hlfir);
@@ -350,6 +382,7 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
     if (!status && host_text.size)
         status = repaired(run, &device, &device_text, err);
     if (!status && device_text.size) {
+        ompjit__hlfir_whole_objects(&host_text);
         ompjit__hlfir_boxes(&host_text, &boxes);
         status = boxes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
                               : host_of_hlfir(run, &boxes, pair, err);
@@ -366,21 +399,51 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
     return status;
 }
 
+/* The host half once more, of HLFIR that maps whole objects, where flang has
+ * mapped less of one than a target region uses. The device half does not tell.
+ */
+static ompjit_status map_objects(struct run *run, struct ompjit__pair *pair,
+                                 ompjit_error *err)
+{
+    ompjit__buf boxes = {0}, warnings = run->host.diag;
+    if (!ompjit__hlfir_whole_objects(&run->hlfir))
+        return OMPJIT_OK;
+    run->host.diag = (ompjit__buf){0};
+    ompjit__hlfir_boxes(&run->hlfir, &boxes);
+    ompjit_status status =
+        boxes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
+                     : host_of_hlfir(run, &boxes, pair, err);
+    ompjit__buf_free(&boxes);
+    ompjit__buf_free(&run->host.diag);
+    run->host.diag = warnings;
+    if (!status && !run->host.complete)
+        status = ompjit__fail(
+            err, OMPJIT_ERR_SOURCE, OMPJIT_STAGE_FRONTEND,
+            "%s: flang " OMPJIT__COMPILER_MAJOR " maps less of an object than "
+            "a target region uses: name the object in a map clause, "
+            "map(tofrom: object)",
+            run->options->name);
+    return status;
+}
+
 static ompjit_status compile_halves(struct run *run, ompjit_error *err)
 {
     struct ompjit__pair pair;
-    const bool shares =
-        ompjit__fortran_shares_storage(run->source.data, run->dirs);
+    const struct ompjit__fortran_names names =
+        ompjit__fortran_look(run->source.data, run->dirs);
+    run->objects = names.objects;
     ompjit_status status =
-        shares ? by_hlfir(run, &pair, err)
-               : exchange(run, run->command, false, &pair, err);
-    if (!status && !shares && !run->device.complete &&
+        names.storage ? by_hlfir(run, &pair, err)
+                      : exchange(run, run->command, false, &pair, err);
+    if (!status && !names.storage && !run->device.complete &&
         ompjit__flang_needs_hlfir(&run->device.diag) &&
         !ompjit__flang_needs_hlfir(&run->host.diag))
         status = by_hlfir(run, &pair, err);
     if (!status && (ompjit__flang_uses_outside(&run->host.diag) ||
                     ompjit__flang_uses_outside(&run->device.diag)))
         status = by_repair(run, &pair, err);
+    else if (!status && run->host.complete && run->device.complete)
+        status = map_objects(run, &pair, err);
     if (!status && !(run->host.complete && run->device.complete))
         status = verdict(run, err);
     return status;
@@ -620,6 +683,7 @@ static ompjit_status compile_source(struct run *run, const char *source,
     }
     ompjit__key_free(&key);
     ompjit__buf_free(&run->source);
+    ompjit__buf_free(&run->hlfir);
     ompjit__buf_free(&run->modules);
     ompjit__buf_free(&run->warnings);
     free_talks(run);

@@ -10,6 +10,7 @@
  *   common_blocks.c   COMMON blocks and EQUIVALENCE in them
  *   box_arguments.c   arguments of target regions that are boxes
  *   outside_values.c  constant arrays in target regions
+ *   whole_objects.c   objects of which a region uses more than flang maps
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
  *   flang.c           one compile, by the cache or in a pair of processes
@@ -66,12 +67,12 @@ ompjit_status ompjit__flang_command(const ompjit__flang *flang,
 /* Has flang refused a type that it has for x86-64, and not for a GPU, or a
  * function with a complex result? */
 bool ompjit__flang_needs_hlfir(const ompjit__buf *diag);
-/* A device half's command, changed so that it writes HLFIR for the host's
- * triple; and so that it reads HLFIR. Words are appended to *out, which the
+/* A half's command, changed so that it writes HLFIR for the host's triple; and
+ * so that it reads HLFIR. Words are appended to *out, which the
  * caller frees. */
-void ompjit__hlfir_command(const ompjit__args *device, const char *triple,
+void ompjit__hlfir_command(const ompjit__args *half, const char *triple,
                            ompjit__args *out);
-void ompjit__hlfir_code_command(const ompjit__args *device, ompjit__args *out);
+void ompjit__hlfir_code_command(const ompjit__args *half, ompjit__args *out);
 /* Is the flag to be left out where loops are to be seen as the source has them?
  */
 bool ompjit__hlfir_turns_loops(const char *flag);
@@ -122,6 +123,12 @@ bool ompjit__outside_repair(const ompjit__buf *reproducer, ompjit__buf *out,
 void ompjit__outside_passes(const ompjit__flang *flang,
                             const ompjit__buf *pipeline, ompjit__args *out);
 
+/* -------------------------------------------------------- whole_objects.c */
+
+/* Has a host half's HLFIR map all of each object of which a target region uses
+ * more than flang maps. False: there is none, and the text is as before. */
+bool ompjit__hlfir_whole_objects(ompjit__buf *hlfir);
+
 /* ------------------------------------------------------- fortran_inputs.c */
 
 /* Adds to a key the contents of all files that the source may read: modules
@@ -138,10 +145,16 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
                                     const ompjit__args *dirs,
                                     ompjit_error *err);
 
-/* Do the source, a file that it includes, or a module of it name COMMON or
- * EQUIVALENCE? A comment may; true where memory is short. */
-bool ompjit__fortran_shares_storage(const char *source,
-                                    const ompjit__args *dirs);
+/* What a source, a file that it includes, or a module of it names. A comment
+ * may. */
+struct ompjit__fortran_names {
+    bool storage; /* COMMON or EQUIVALENCE                             */
+    bool objects; /* target regions and components, in one text of them */
+};
+
+/* All are true where memory is short. */
+struct ompjit__fortran_names ompjit__fortran_look(const char *source,
+                                                  const ompjit__args *dirs);
 
 /* Do the flags make target regions of `do concurrent`? */
 bool ompjit__fortran_loops_are_regions(const char *const *flags, size_t n);

@@ -29,7 +29,7 @@ struct search {
     ompjit__args included; /* paths of included files that count */
     bool failed;           /* no memory                          */
     bool tells_time;
-    bool shares;           /* storage, by COMMON or EQUIVALENCE  */
+    struct ompjit__fortran_names names;
     bool fixed;            /* fixed form                         */
     char *reduces;         /* FILE:LINE of the first such loop   */
 };
@@ -207,8 +207,10 @@ static void count_includes(struct search *s, const char *text)
 
 static void look_through(struct search *s, const char *text)
 {
-    s->shares |= has_name(text, "common", strlen("common")) ||
-                 has_name(text, "equivalence", strlen("equivalence"));
+    s->names.storage |= has_name(text, "common", strlen("common")) ||
+                        has_name(text, "equivalence", strlen("equivalence"));
+    s->names.objects |= strchr(text, '%') &&
+                        has_name(text, "target", strlen("target"));
     count_modules(s, text);
     count_includes(s, text);
 }
@@ -234,15 +236,17 @@ bool ompjit__fortran_inputs(const char *source, const ompjit__args *dirs,
     return !s.tells_time && !s.failed;
 }
 
-bool ompjit__fortran_shares_storage(const char *source,
-                                    const ompjit__args *dirs)
+struct ompjit__fortran_names ompjit__fortran_look(const char *source,
+                                                  const ompjit__args *dirs)
 {
     ompjit__key key = {0};
     struct search s = {.dirs = dirs, .key = &key};
     search(&s, source);
     free(s.reduces);
     ompjit__key_free(&key);
-    return s.shares || s.failed;
+    if (s.failed)
+        s.names = (struct ompjit__fortran_names){true, true};
+    return s.names;
 }
 
 bool ompjit__fortran_loops_are_regions(const char *const *flags, size_t n)

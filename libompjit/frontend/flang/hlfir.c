@@ -47,25 +47,25 @@ static void add_exchanged(const ompjit__args *words, const struct exchange *e,
 }
 
 /* -mmlir and its value keep lines, which kernels have in their names. */
-void ompjit__hlfir_command(const ompjit__args *device, const char *triple,
+void ompjit__hlfir_command(const ompjit__args *half, const char *triple,
                            ompjit__args *out)
 {
     const struct exchange all[] = {{"-triple", NULL, triple},
                                    {NULL, "-emit-llvm-bc", "-emit-hlfir"}};
-    const ompjit__args start = {.v = device->v, .n = 2}; /* flang -fc1 */
-    const ompjit__args rest = {.v = device->v + 2,
-                               .n = device->n - 2,
-                               .failed = device->failed};
+    const ompjit__args start = {.v = half->v, .n = 2}; /* flang -fc1 */
+    const ompjit__args rest = {.v = half->v + 2,
+                               .n = half->n - 2,
+                               .failed = half->failed};
     add_exchanged(&start, NULL, 0, out);
     ompjit__args_add(out, "-mmlir");
     ompjit__args_add(out, "--mlir-print-debuginfo");
     add_exchanged(&rest, all, OMPJIT__COUNT(all), out);
 }
 
-void ompjit__hlfir_code_command(const ompjit__args *device, ompjit__args *out)
+void ompjit__hlfir_code_command(const ompjit__args *half, ompjit__args *out)
 {
     const struct exchange language = {"-x", NULL, "mlir"};
-    add_exchanged(device, &language, 1, out);
+    add_exchanged(half, &language, 1, out);
 }
 
 bool ompjit__hlfir_turns_loops(const char *flag)

@@ -41,14 +41,6 @@ struct region {
     bool bad;
 };
 
-static size_t indentation(struct part line)
-{
-    size_t n = 0;
-    while (n < line.n && line.p[n] == ' ')
-        n++;
-    return n;
-}
-
 static int compare(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
@@ -340,20 +332,6 @@ static bool add_pipeline(struct part text, ompjit__buf *out)
     return true;
 }
 
-/* The region whose first line is `head`: the lines up to its last one. */
-static struct part body_of(struct part head, const char *end)
-{
-    const char *start = next_line(head, end), *p = start;
-    while (p < end) {
-        struct part line = line_at(p, end);
-        size_t n = indentation(line);
-        if (n == indentation(head) && starts(line, n, "})"))
-            break;
-        p = next_line(line, end);
-    }
-    return up_to(start, p);
-}
-
 bool ompjit__outside_repair(const ompjit__buf *reproducer, ompjit__buf *out,
                             ompjit__buf *pipeline)
 {
@@ -373,7 +351,7 @@ bool ompjit__outside_repair(const ompjit__buf *reproducer, ompjit__buf *out,
         ompjit__buf_add(out, line.p, (size_t)(p - line.p));
         if (function && starts(line, n, "\"omp.target\"(") &&
             line.p[line.n - 1] == '{') {
-            struct part body = body_of(line, end);
+            struct part body = body_of(line, end, "})");
             if (!add_region(up_to(function, line.p), body, &names, out))
                 return false;
             p = end_of(body);

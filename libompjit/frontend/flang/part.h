@@ -50,10 +50,34 @@ static inline const char *next_line(struct part line, const char *end)
     return end_of(line) < end ? end_of(line) + 1 : end;
 }
 
+static inline size_t indentation(struct part line)
+{
+    size_t n = 0;
+    while (n < line.n && line.p[n] == ' ')
+        n++;
+    return n;
+}
+
 static inline bool starts(struct part text, size_t at, const char *word)
 {
     size_t n = strlen(word);
     return text.n >= at + n && !memcmp(text.p + at, word, n);
+}
+
+/* The lines of the region whose first line is `head`. The one behind them begins
+ * with `last`. */
+static inline struct part body_of(struct part head, const char *end,
+                                  const char *last)
+{
+    const char *start = next_line(head, end), *p = start;
+    while (p < end) {
+        struct part line = line_at(p, end);
+        size_t n = indentation(line);
+        if (n == indentation(head) && starts(line, n, last))
+            break;
+        p = next_line(line, end);
+    }
+    return up_to(start, p);
 }
 
 static inline bool is_name_char(char c)
