@@ -82,6 +82,8 @@ static void options(void)
         unsigned n = 0;
         const char *name = rows[i].option ? rows[i].option : "(null)";
         ctx = context(rows[i].option);
+        ok(ompjit__devices_at_hand(ctx) == !strcmp(name, "host"),
+           "devices %s: a driver is not started by the way", name);
         ok(ompjit_context_device_count(ctx, &n, &err) == rows[i].status,
            "devices %s: status", name);
         ok(n == rows[i].count, "devices %s: %u", name, rows[i].count);

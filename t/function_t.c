@@ -15,6 +15,7 @@
 
 #include "base/pack.h"
 #include "core/core.h"
+#include "door/door.h"
 #include "function/function.h"
 #include "function.h"
 
@@ -655,9 +656,31 @@ static void try_aborts(void)
     ompjit_module_destroy(mod);
 }
 
+/* Before anything has asked for devices. Where a GPU's driver would have to be
+ * started to know them, or may be, nothing is foreseen. */
+static void try_foresight(const char *devices, bool known)
+{
+    static const char source[] =
+        "void one(int *x) {\n"
+        "#pragma omp target map(x[:1])\n"
+        "  x[0] = 1; }\n";
+    ompjit_context_options options = OMPJIT_CONTEXT_OPTIONS_INIT;
+    ompjit__image_order order;
+    options.devices = devices;
+    ok(!ompjit_context_create(&options, &ctx, &err), "devices %s", devices);
+    ompjit_module *mod = module_named("one.c", source, 1);
+    ok(ompjit__first_image(mod, &order) == known, "  %s foreseen",
+       known ? "the kernel is" : "nothing is");
+    ok(ctx->devices_known == known, "  and no driver is started");
+    ompjit_module_destroy(mod);
+    ompjit_context_destroy(ctx);
+}
+
 int main(void)
 {
     signal(SIGUSR1, SIG_IGN);
+    try_foresight("host", true);
+    try_foresight("auto", ompjit__library_missing("libcuda.so.1"));
     open_context();
     module_of_kinds = module_named("kinds.c", kinds, 1);
     try_numbers();

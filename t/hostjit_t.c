@@ -157,6 +157,7 @@ static void compile(struct program *p, const char *name, const char *source,
     char path[256], command[1024];
     memset(p, 0, sizeof *p);
     p->mod.ctx = &p->ctx;
+    p->ctx.devices_known = true; /* that there are none */
     p->ctx.compiler.stage_done = stage_done;
     p->ctx.compiler.stage_data = &p->ctx;
     p->mod.unit.name = ompjit__strdup(name);
@@ -539,7 +540,7 @@ static void failures(void)
         {"", OMPJIT_ERR_NOT_FOUND, "t.ll has no host half"},
     };
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
-        struct program p = {.mod.ctx = &p.ctx};
+        struct program p = {.mod.ctx = &p.ctx, .ctx.devices_known = true};
         p.mod.unit.name = ompjit__strdup("t.ll");
         ompjit__buf_add(&p.mod.unit.host_bc, rows[i].ir, strlen(rows[i].ir));
         memset(&seen, 0, sizeof seen);
@@ -562,7 +563,7 @@ static void inexact_mapper(void)
         "define i32 @count(i32 %size) {\n"
         " call void @__tgt_push_mapper_component(ptr null)\n"
         " %n = udiv exact i32 %size, 24\n ret i32 %n }\n";
-    struct program p = {.mod.ctx = &p.ctx};
+    struct program p = {.mod.ctx = &p.ctx, .ctx.devices_known = true};
     p.mod.unit.name = ompjit__strdup("mapper.ll");
     p.mod.unit.opt_level = 3;
     ompjit__buf_add(&p.mod.unit.host_bc, ir, sizeof ir - 1);
@@ -583,7 +584,7 @@ static void old_entries(void)
         "{ ptr, ptr, i64, i32, i32 } { ptr @v, "
         "ptr @n, i64 12, i32 1, i32 0 }, section "
         "\"omp_offloading_entries\"\n";
-    struct program p = {.mod.ctx = &p.ctx};
+    struct program p = {.mod.ctx = &p.ctx, .ctx.devices_known = true};
     p.mod.unit.name = ompjit__strdup("old.ll");
     ompjit__buf_add(&p.mod.unit.host_bc, ir, sizeof ir - 1);
     if (start(&p)) {
@@ -603,7 +604,7 @@ static void weak_references(void)
         "define i32 @f(i32 %x) {\n"
         " %c = icmp eq ptr @nowhere, null\n"
         " %r = zext i1 %c to i32\n ret i32 %r }\n";
-    struct program p = {.mod.ctx = &p.ctx};
+    struct program p = {.mod.ctx = &p.ctx, .ctx.devices_known = true};
     p.mod.unit.name = ompjit__strdup("weak.ll");
     ompjit__buf_add(&p.mod.unit.host_bc, ir, sizeof ir - 1);
     if (start(&p))

@@ -10,7 +10,10 @@
 
 /* "auto" takes the first kind that has a device: a GPU before the CPU. */
 static const ompjit__device_kind kinds[] = {
-    {.name = "cuda", .numbered = true, .find = ompjit__cuda_devices},
+    {.name = "cuda",
+     .numbered = true,
+     .find = ompjit__cuda_devices,
+     .starts_driver = ompjit__cuda_starts},
     {.name = "host", .find = ompjit__host_devices},
 };
 

@@ -165,6 +165,26 @@ ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
     return status;
 }
 
+/* Of the kinds that the option lets look for devices. */
+static bool would_start_driver(const ompjit_context *ctx)
+{
+    const ompjit__device_registry *all = ctx->device_registry;
+    const char *option = ctx->devices_option;
+    bool any = !option || !strcmp(option, "auto"), starts = false;
+    for (size_t i = 0; i < all->nkinds && !starts; i++) {
+        const ompjit__device_kind *kind = &all->kinds[i];
+        bool wanted = any || !strncmp(option, kind->name, strlen(kind->name));
+        starts = wanted && kind->starts_driver && kind->starts_driver();
+    }
+    return starts;
+}
+
+bool ompjit__devices_at_hand(ompjit_context *ctx)
+{
+    return atomic_load_explicit(&ctx->devices_known, memory_order_acquire) ||
+           (!would_start_driver(ctx) && !ompjit__devices(ctx, NULL));
+}
+
 /* ------------------------------------------------------------- opening one */
 
 /* A positive number in the environment; 0: none. */

@@ -334,6 +334,8 @@ typedef struct ompjit__device_kind {
      * false. Called under ctx->lock. */
     ompjit_status (*find)(ompjit_context *ctx, int ordinal, bool required,
                           ompjit_error *err);
+    /* True: `find` would start a driver. NULL: it never does. */
+    bool (*starts_driver)(void);
 } ompjit__device_kind;
 
 /* A room's own state in each device. */
@@ -357,6 +359,7 @@ ompjit_status ompjit__host_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err);
 ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err);
+bool ompjit__cuda_starts(void);
 /* Appends to ctx->devices; takes nothing on failure. device/device.c */
 ompjit_status ompjit__device_add(ompjit_context *ctx,
                                  const ompjit__device_ops *ops,
@@ -382,6 +385,9 @@ ompjit__device_environment ompjit__environment_of(const ompjit_device *dev);
 /* The list, found on first use. A search that failed leaves no device and may
  * be repeated. Takes ctx->lock. device/device.c */
 ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err);
+/* True where the list is known, or is found now, because no driver has to be
+ * started for it. device/device.c */
+bool ompjit__devices_at_hand(ompjit_context *ctx);
 /* Closes and frees every device; whatever else hangs from one is gone before.
  * device/device.c */
 void ompjit__devices_free(ompjit_context *ctx);

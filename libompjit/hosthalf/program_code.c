@@ -56,6 +56,7 @@ struct ompjit__hostjit {
     struct ompjit__placed *_Atomic placed; /* that the code reads */
     const void *const *table; /* NULL until linked */
     struct causes *causes;    /* NULL: the core is not being linked */
+    bool beside; /* the first kernel is built beside it, for a launch to come */
 };
 
 /* Why a library is not there; OK: not needed or there. Errors are large, and so
@@ -315,9 +316,9 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 static ompjit_status compile(ompjit__hostjit *h, bool divide, ompjit_error *err)
 {
     ompjit__image_order next;
-    bool known = ompjit__first_image(h->mod, &next);
+    h->beside = ompjit__first_image(h->mod, &next);
     return ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit, divide,
-                             known ? &next : NULL, &h->made, err);
+                             h->beside ? &next : NULL, &h->made, err);
 }
 
 /* From the cache where it is there, and where it has not to be said why data is
@@ -583,10 +584,13 @@ ompjit_status ompjit__hostjit_function(ompjit_module *mod, const char *name,
 {
     ompjit_status status = OMPJIT_OK;
     pthread_mutex_lock(&mod->lock);
-    if (!mod->hostjit)
+    bool first = !mod->hostjit;
+    if (first)
         status = ompjit__hostjit_new(mod, &mod->hostjit, err);
+    bool building = first && !status && mod->hostjit->beside;
     pthread_mutex_unlock(&mod->lock);
-    ompjit__frontend_rest(mod->ctx);
+    if (!building) /* else the launch does */
+        ompjit__frontend_rest(mod->ctx);
     if (!status)
         status = ompjit__hostjit_lookup(mod->hostjit, name, address, err);
     if (!status && strcmp(name, "main"))

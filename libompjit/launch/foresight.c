@@ -3,12 +3,10 @@
  * Which image of a module will be wanted next, so that a worker can build it
  * beside what it is asked for now. A wrong guess costs processor time that
  * nobody waits for, so only the usual is guessed: generic code of teams of one
- * thread, for the host device; and no GPU is looked for that nobody has asked
- * for yet. Where spans are kept nothing is guessed: those of a thread lie
- * within each other.
+ * thread, for the host device; and no driver is started to look for a GPU that
+ * nobody has asked for yet. Where spans are kept nothing is guessed: those of a
+ * thread lie within each other.
  */
-#include <string.h>
-
 #include "door/door.h"
 #include "launch/launch.h"
 
@@ -23,11 +21,9 @@ static bool is_usual(const ompjit__kernel_desc *k)
 static ompjit_device *usual_device(const ompjit_module *mod)
 {
     ompjit_context *ctx = mod->ctx;
-    bool known = atomic_load_explicit(&ctx->devices_known,
-                                      memory_order_acquire) ||
-                 (ctx->devices_option && !strcmp(ctx->devices_option, "host") &&
-                  !ompjit__devices(ctx, NULL));
-    ompjit_device *dev = known && ctx->ndevices ? ctx->devices[0] : NULL;
+    ompjit_device *dev = ompjit__devices_at_hand(ctx) && ctx->ndevices
+                             ? ctx->devices[0]
+                             : NULL;
     bool usual = dev && dev->caps.lone_threads && !ctx->check && !ctx->tune &&
                  !ctx->spans &&
                  ctx->specialize != OMPJIT_SPECIALIZE_NOW &&

@@ -248,12 +248,17 @@ static ompjit_status add_all(ompjit_context *ctx, const ompjit__cuda *cu,
  * a GPU, so its absence is an error; else it is a line in the log, and the next
  * kind is tried. `ordinal` -1: all of them. If the library file is missing,
  * nothing is loaded, which saves the search of a machine without CUDA. */
+bool ompjit__cuda_starts(void)
+{
+    return !ompjit__library_missing(OMPJIT__CUDA_LIBRARY);
+}
+
 ompjit_status ompjit__cuda_devices(ompjit_context *ctx, int ordinal,
                                    bool required, ompjit_error *err)
 {
     const ompjit__cuda *cu;
     ompjit_error why;
-    if (!required && ompjit__library_missing(OMPJIT__CUDA_LIBRARY)) {
+    if (!required && !ompjit__cuda_starts()) {
         ompjit__log(ctx, "no GPU: there is no " OMPJIT__CUDA_LIBRARY);
         return OMPJIT_OK;
     }

@@ -286,9 +286,9 @@ void ompjit__frontend_rest(ompjit_context *ctx)
     if (!f)
         return;
     struct ompjit__next next = ompjit__pending_take(f);
+    ompjit__dismiss(f); /* the thread that starts a pair holds the lock */
     if (next.key && next.like)
         start_ahead(ctx, f, next);
     else
         ompjit__next_free(&next);
-    ompjit__dismiss(f);
 }
