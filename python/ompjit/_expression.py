@@ -17,7 +17,6 @@ from ._emit import C, Emitter, Kind, strong
 from ._errors import ArgumentError, expect, string
 from ._layout import Layout, broadcast, layout, spread
 from ._loops import (
-    PIECE,
     ArraySpec,
     NumberSpec,
     RawSpec,
@@ -51,6 +50,8 @@ else:
     from ._typing import Any, Kernel, NamedTuple, Sequence
 
 _KEPT = 256  # plans of an expression
+# Elements of an inner loop that a thread of the CPU takes at a time.
+PIECE = 1 << 14
 # Elements that one thread of the CPU does sooner than several.
 SMALL = 1 << 13
 
@@ -63,6 +64,14 @@ class Body(NamedTuple):
     text: str
     head: str  # headers, preamble, helpers
     outputs: dict[str, DType]  # that the call makes
+
+
+class Shares(NamedTuple):
+    """What the CPU's threads share."""
+
+    outer: int  # iterations of the outer loops
+    pieces: int  # of the innermost
+    piece: int  # elements
 
 
 @by_vector
@@ -425,7 +434,7 @@ class Elementwise(Expression):
             device,
             pointers,
             passed(numbers, self._places, slots),
-            _fixed(slots, specs, nest),
+            _fixed(slots, specs, nest, device),
             made,
             [self._places[name] for name in self.outputs],
             _tripcount(nest, device) if size else 0,
@@ -498,31 +507,37 @@ def _classes(strides: Sequence[int]) -> tuple[str, ...]:
 
 
 def _fixed(
-    slots: dict[str, int], specs: Sequence[ArraySpec], nest: Layout
+    slots: dict[str, int],
+    specs: Sequence[ArraySpec],
+    nest: Layout,
+    device: Device,
 ) -> list[tuple[int, str, int]]:
     """Lengths and strides for the kernel's parameters."""
     known = {f"n{d}": n for d, n in enumerate(nest.lengths)}
-    if "outer" in slots:
-        outer, pieces = _outer(nest)
-        known.update(outer=outer, pieces=pieces)
+    if device.is_host:
+        known.update(_shares(nest, device)._asdict())
     for spec, strides in zip(specs, nest.strides):
         for d, stride in enumerate(strides):
             known[f"s_{spec.name}_{d}"] = stride
     return [(slots[n], "i64", v) for n, v in known.items() if n in slots]
 
 
-def _outer(nest: Layout) -> tuple[int, int]:
-    """Iterations of the outer loops, and pieces of the innermost."""
-    outer = 1
-    for n in nest.lengths[:-1]:
-        outer *= n
-    return outer, -(-nest.lengths[-1] // PIECE)
+def _shares(nest: Layout, device: Device) -> Shares:
+    """One loop is shared by the cores evenly."""
+    *others, n = nest.lengths
+    outer, piece = 1, PIECE
+    for length in others:
+        outer *= length
+    if not others:
+        share = max(-(-n // device.multiprocessors), SMALL // 8)
+        piece = n if n <= SMALL else -(-share // 64) * 64
+    return Shares(outer, -(-n // piece), piece)
 
 
 def _tripcount(nest: Layout, device: Device) -> int:
-    if len(nest.lengths) > 1 and device.is_host:
-        outer, pieces = _outer(nest)
-        return outer * pieces
+    if device.is_host:
+        shares = _shares(nest, device)
+        return shares.outer * shares.pieces
     count = 1
     for n in nest.lengths:
         count *= n

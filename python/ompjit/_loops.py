@@ -2,8 +2,10 @@
 """The C of a kernel that loops over arrays together.
 
 On the CPU the innermost loop is one of its own, for vectors, and the others,
-times pieces of it, are shared by threads. On a GPU one loop goes over all
-elements, so that neighbours access neighbours.
+times pieces of it, are shared by threads. A vector across two lines of the
+cache takes twice as long, so a piece begins with the elements before a line of
+one array. On a GPU one loop goes over all elements, so that neighbours access
+neighbours.
 """
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 else:
     from ._typing import NamedTuple, Sequence
 
-# Elements of the innermost loop that a thread takes at a time.
-PIECE = 1 << 14
+_LINE = 64  # bytes of the cache
+_ALIGNED = 128  # elements, of which the first ones are apart
 
 
 class ArraySpec(NamedTuple):
@@ -46,6 +48,7 @@ class NumberSpec(NamedTuple):
 
 
 Params = list[tuple[str, str]]
+Row = tuple[str, DType]  # a pointer to its first element
 
 
 def number_params(numbers: Sequence[NumberSpec]) -> tuple[Params, list[str], str]:
@@ -145,6 +148,34 @@ def unravel(loops: int, index: str, indent: str) -> str:
     return text
 
 
+def row(arrays: Sequence[ArraySpec], indices: Sequence[str]) -> Row | None:
+    """The row whose lines an innermost loop follows: of an array that is
+    written, else of one that is read."""
+    beside = [a for a in arrays if a.strides and a.strides[-1] == "1"]
+    for a in sorted(beside, key=lambda a: not a.written):
+        at = place(a, [*indices[: len(a.strides) - 1], "0"])
+        return f"(p_{a.name} + {at})", a.dtype
+    return None
+
+
+def turns(row: Row | None, begin: str, end: str) -> str:
+    """The C that begins to loop from `begin` to `end` in two turns, each from
+    `from` to `to`: to where the row is at a line of the cache, then from there.
+    Few elements have one turn. A brace ends it."""
+    first = end
+    if row is not None:
+        pointer, kind = row
+        before = f"-(unsigned long)({pointer} + {begin}) % {_LINE}"
+        first = (
+            f"{end} - {begin} < {_ALIGNED} ? {end} : "
+            f"{begin} + (long)({before} / {kind.itemsize})"
+        )
+    return (
+        f"        for (long from = {begin}, to = {first}; from < {end}; "
+        f"from = to, to = {end}) {{\n"
+    )
+
+
 _SHARED = "    #pragma omp target teams distribute parallel for"
 
 
@@ -163,10 +194,10 @@ def elementwise_source(
     parameters. `index`: the body uses i, the number of the element."""
     params: Params = [(f"n{d}", "i64") for d in range(loops)]
     texts = [f"long n{d}" for d in range(loops)]
-    nested = loops > 1 and not gpu
-    if nested:
-        params += [("outer", "i64"), ("pieces", "i64")]
-        texts += ["long outer", "long pieces"]
+    if not gpu:
+        shares = ("outer", "pieces", "piece")
+        params += [(name, "i64") for name in shares]
+        texts += [f"long {name}" for name in shares]
     more, more_texts, inside = number_params(numbers)
     pointer_params, pointer_texts = array_params(arrays, raws)
     params += more + pointer_params
@@ -180,18 +211,19 @@ def elementwise_source(
         flat = f"({flat} * n{d} + j{d})"
     if index:
         inner = f"        const long v_i = {flat};\n{inner}"
-    if nested:
+    if not gpu:
         shared = (
             f"{_SHARED} {clause}\n"
             "    for (long o = 0; o < outer * pieces; o++) {\n"
-            "        const long begin = o % pieces * PIECE;\n"
-            f"        const long end = begin + PIECE < n{last} ? "
-            f"begin + PIECE : n{last};\n"
+            "        const long begin = o % pieces * piece;\n"
+            f"        const long end = begin + piece < n{last} ? "
+            f"begin + piece : n{last};\n"
             f"{unravel(last, '(o / pieces)', '        ')}"
+            f"{turns(row(arrays, indices), 'begin', 'end')}"
             "        #pragma omp simd\n"
-            f"        for (long j{last} = begin; j{last} < end; j{last}++) {{\n"
-            f"{inner}        }}\n    }}\n"
-        ).replace("PIECE", str(PIECE))
+            f"        for (long j{last} = from; j{last} < to; j{last}++) {{\n"
+            f"{inner}        }}\n        }}\n    }}\n"
+        )
     elif loops > 1:
         count = " * ".join(f"n{d}" for d in range(loops))
         shared = (

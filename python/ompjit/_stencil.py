@@ -16,7 +16,7 @@ from ._emit import C, Emitter, strong
 from ._errors import ArgumentError, string
 from ._expression import Elementwise
 from ._host import c_strides
-from ._loops import NumberSpec, Params, number_params, unravel
+from ._loops import NumberSpec, Params, Row, number_params, turns, unravel
 from ._native import by_vector
 from ._once import once
 from ._operand import Number, element_strides, weak_type
@@ -225,6 +225,14 @@ class Stencil(Elementwise):
                 )
         return text
 
+    def _row(self, arrays: _Arrays) -> Row | None:
+        """A row that is read at several places: more than is written."""
+        for name in self._reach.rows:
+            kind, steps = arrays[name]
+            if steps[-1] == 1:
+                return f"r_{name}_0", kind
+        return None
+
     def _one(self, arrays: _Arrays, body: str, inside: str) -> str:
         """What is done for one element, j in its row."""
         last = self._reach.ndim - 1
@@ -326,9 +334,11 @@ class Stencil(Elementwise):
                 "(behind > first ? behind : first < end ? first : end)", "end"
             )
             text += (
-                f"{left}        #pragma omp simd\n"
-                "        for (long j = first; j < behind; j++) {\n"
-                f"{self._one(arrays, middle, inside)}        }}\n{right}    }}\n"
+                f"{left}{turns(self._row(arrays), 'first', 'behind')}"
+                "        #pragma omp simd\n"
+                "        for (long j = from; j < to; j++) {\n"
+                f"{self._one(arrays, middle, inside)}        }}\n        }}\n"
+                f"{right}    }}\n"
             )
         source = (
             f"{head}{units}"

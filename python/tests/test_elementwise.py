@@ -355,6 +355,39 @@ class AsNumpy(unittest.TestCase):
         packed["b"] = [1, 2, 3]
         self.check(run("y + 1", packed["b"]), packed["b"] + 1)
 
+    @unittest.skipUnless(HOST, "lines of the cache are the CPU's")
+    def test_any_place_in_a_line(self):
+        axpy = ompjit.elementwise("y = a*x + y")
+        total = ompjit.reduction("a*b")
+        mean = ompjit.stencil("v = (u[-1] + u[1]) / 2")
+        for kind, size in itertools.product(("f4", "f8", "c16"), (130, 9000)):
+            base = np.arange(size + 40).astype(kind)
+            for at, to in ((0, 0), (1, 0), (0, 3), (5, 2), (7, 31), (15, 16)):
+                x = base[at : at + size]
+                y = np.zeros(size + 40, kind)
+                axpy(2, x, y[to : to + size])
+                with self.subTest(kind=kind, size=size, at=at, to=to):
+                    np.testing.assert_array_equal(y[to : to + size], 2 * x)
+                    self.assertFalse(y[:to].any() or y[to + size :].any())
+                    if kind == "c16":
+                        continue
+                    np.testing.assert_allclose(
+                        total(x, y[to : to + size]), (2 * x.astype("f8") * x).sum()
+                    )
+                    out = mean(x, out=y[to : to + size])
+                    np.testing.assert_array_equal(out[1:-1], x[1:-1])
+
+    @unittest.skipUnless(HOST, "lines of the cache are the CPU's")
+    def test_stores_are_within_lines(self):
+        x = ompjit.ones(1000)
+        for f, args in (
+            (ompjit.elementwise("y = 3*x + y"), (x, x)),
+            (ompjit.reduction("3*x"), (x,)),
+            (ompjit.stencil("y = 3*x[0] + x[1]"), (x, x)),
+        ):
+            (kernel,) = f.kernels(*args[: len(f.inputs)])
+            self.assertTrue("ptrtoint" in kernel.ir, f.text)
+
     def test_large(self):
         n = 300_000 if HOST else 3000
         x = np.arange(n, dtype="f4")
