@@ -345,6 +345,24 @@ expect='    10.500    -5.375     4.875    17.125     4.875
    16   15'
 prints_everywhere "constant arrays, and internal procedures" constants.f90
 prints "  with line tables" -q -g --device=host "$from/constants.f90"
+expect='shaped 2 4 6 8 10 12 14 16 18 20
+section 2 4 12 16 20 12 14 16 18 20
+held 4 8 24 32 40 48 56 32 36 40
+dummy 8 16 48 64 80 96 112 64 72 80
+main 16 32 96 64 80 96 112 64 72 80
+allocatable 16 32 96 144 80 96 112 64 72 80
+pointer 17 33 96 144 80 96 112 64 72 80
+planes 1 1 1 2 2 2 34 66 192 288 160 192 224 128 144 160
+explicit 2 2 2 2
+target 10 10 10
+inner 11 12 13
+some 22 24 26
+none -22 -24 -26'
+prints_everywhere "arrays at their device addresses" device_addresses.f90
+prints "  copied" -q --device=host --host-memory=separate \
+    "$from/device_addresses.f90"
+prints "  shared" -q --device=host --host-memory=shared \
+    "$from/device_addresses.f90"
 expect='bounds 27
 scalars 72
 writes 18 5 3 9 5

@@ -3,7 +3,7 @@
  * A host half, as clang made it without passes, becomes an object:
  *
  *   repair.c    mistakes of clang and flang (section_offset.c,
- *               map_names.c)
+ *               map_names.c, device_addresses.c)
  *   share/      data regions that no program can tell from a copy
  *   continued.c what a second module of an input leaves to the first
  *   rewrite.c   calls of the library, offload entries, constructors
@@ -57,6 +57,9 @@ void ompjit__separate_kernels(LLVMModuleRef device, ompjit__unit *unit);
 void ompjit__repair_sections(LLVMValueRef f);
 /* The same for the names of what is mapped. map_names.c */
 void ompjit__repair_names(LLVMModuleRef m);
+/* The same for the addresses that use_device_addr gives arrays. Before any
+ * optimization. device_addresses.c */
+void ompjit__repair_device_addresses(LLVMModuleRef m);
 
 struct ompjit__early; /* frontend/frontend.h */
 

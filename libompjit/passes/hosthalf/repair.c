@@ -221,6 +221,7 @@ void ompjit__host_repair(LLVMModuleRef m)
 {
     repair_mappers(m);
     ompjit__repair_names(m);
+    ompjit__repair_device_addresses(m);
     static const char *const names[] = {
         "__tgt_target_data_update_mapper",
         "__tgt_target_data_update_nowait_mapper"};

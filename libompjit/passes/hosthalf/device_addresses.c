@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * Corrects what flang 22 makes of use_device_addr and use_device_ptr for arrays
+ * that have a descriptor, allocatables, pointers and dummies of assumed shape. In
+ * the region such an array is to be at its device address. flang asks the
+ * runtime for an address, and takes what it gets for the address of a
+ * descriptor:
+ *
+ *   store ptr %descriptor, ptr %slot       ; of the map entry's base
+ *   call void @__tgt_target_data_begin_mapper(...)
+ *   %region = load ptr, ptr %slot
+ *
+ * It gets that of the array itself for an allocatable, whose elements the program
+ * then reads as a descriptor. Of a dummy, or where the construct maps the array
+ * too, it gets the address of a copy of the descriptor on the device, which a
+ * host cannot read, and which has the address of the array on the host. Behind
+ * the repair the runtime is asked for the array's address, and the region has a
+ * copy of the descriptor with that address.
+ *
+ * Where a clause `if` is false, flang leaves the region's statements out. The
+ * region then begins on the initial device, which maps nothing.
+ *
+ * A descriptor begins with { address, element size, version, rank, type,
+ * attribute, extra }, and has three numbers for each dimension. An addendum, of
+ * two words, follows where `extra` says so.
+ */
+#include <llvm-c/Core.h>
+
+#include "abi/offload.h"
+#include "frontend/dialect/dialect.h"
+#include "passes/hosthalf/hosthalf.h"
+
+enum { RANK_AT = 20, EXTRA_AT = 23, HEAD = 24, DIMENSION = 24, ADDENDUM = 16,
+       MAX_RANK = 15, HAS_ADDENDUM = 1 };
+
+/* The operands of the call that begins a data region. */
+enum { DEVICE = 1, BASES = 3, POINTERS = 4, SIZES = 5, TYPES = 6 };
+
+#define INITIAL_DEVICE "omp_get_initial_device"
+
+/* A map entry of one construct. */
+struct entry {
+    LLVMValueRef call;
+    unsigned at;
+    LLVMValueRef condition; /* of its clause `if`; NULL: none */
+};
+
+/* The local array whose first element the operand is the address of. */
+static LLVMValueRef array_of(LLVMValueRef call, unsigned operand)
+{
+    LLVMValueRef v = LLVMGetOperand(call, operand);
+    if (LLVMIsAGetElementPtrInst(v))
+        v = LLVMGetOperand(v, 0);
+    return LLVMIsAAllocaInst(v) ? v : NULL;
+}
+
+static bool is_slot(LLVMValueRef gep, unsigned at)
+{
+    enum { OPERANDS = 3 };
+    LLVMValueRef n = LLVMIsAGetElementPtrInst(gep) &&
+                             LLVMGetNumOperands(gep) == OPERANDS
+                         ? LLVMGetOperand(gep, 2)
+                         : NULL;
+    return n && LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) == at;
+}
+
+/* The users of the address of element `at` of a local array. */
+struct walk {
+    LLVMUseRef use, inner;
+    unsigned at;
+};
+
+static struct walk walk_slot(LLVMValueRef array, unsigned at)
+{
+    return (struct walk){array ? LLVMGetFirstUse(array) : NULL, NULL, at};
+}
+
+static LLVMValueRef next_user(struct walk *w)
+{
+    while (w->use || w->inner) {
+        if (w->inner) {
+            LLVMValueRef user = LLVMGetUser(w->inner);
+            w->inner = LLVMGetNextUse(w->inner);
+            return user;
+        }
+        LLVMValueRef gep = LLVMGetUser(w->use);
+        w->use = LLVMGetNextUse(w->use);
+        if (is_slot(gep, w->at))
+            w->inner = LLVMGetFirstUse(gep);
+    }
+    return NULL;
+}
+
+/* The only value that is stored there; NULL: none, or several. */
+static LLVMValueRef only_store(LLVMValueRef array, unsigned at)
+{
+    LLVMValueRef found = NULL;
+    struct walk w = walk_slot(array, at);
+    for (LLVMValueRef i; (i = next_user(&w));) {
+        if (!LLVMIsAStoreInst(i))
+            continue;
+        if (found)
+            return NULL;
+        found = i;
+    }
+    return found;
+}
+
+/* --------------------------------------------------------------- constants */
+
+/* The constant array that the operand is, or that the local array is filled
+ * from. */
+static LLVMValueRef constants_of(LLVMValueRef call, unsigned operand)
+{
+    LLVMValueRef v = LLVMGetOperand(call, operand);
+    LLVMValueRef local = array_of(call, operand);
+    for (LLVMUseRef u = local ? LLVMGetFirstUse(local) : NULL; u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef copy = LLVMGetUser(u);
+        if (LLVMIsAMemCpyInst(copy) && LLVMGetOperand(copy, 0) == local)
+            v = LLVMGetOperand(copy, 1);
+    }
+    return LLVMIsAGlobalVariable(v) && LLVMIsGlobalConstant(v) &&
+                   LLVMGetInitializer(v)
+               ? v
+               : NULL;
+}
+
+static uint64_t type_of(LLVMValueRef types, unsigned at)
+{
+    return LLVMConstIntGetZExtValue(
+        LLVMGetAggregateElement(LLVMGetInitializer(types), at));
+}
+
+static void set_constant(LLVMValueRef global, unsigned at, uint64_t value)
+{
+    enum { MOST = 4096 };
+    LLVMValueRef old = LLVMGetInitializer(global), all[MOST];
+    LLVMTypeRef word = LLVMInt64TypeInContext(
+        LLVMGetTypeContext(LLVMTypeOf(global)));
+    const unsigned n = LLVMGetArrayLength(LLVMTypeOf(old));
+    if (n > MOST)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        all[i] = i == at ? LLVMConstInt(word, value, 0)
+                         : LLVMGetAggregateElement(old, i);
+    LLVMSetInitializer(global, LLVMConstArray2(word, all, n));
+}
+
+/* ------------------------------------------------------------- descriptors */
+
+static LLVMValueRef byte_at(LLVMBuilderRef b, LLVMValueRef p, uint64_t at,
+                            LLVMTypeRef word)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(LLVMGetTypeContext(word));
+    LLVMValueRef i = LLVMConstInt(word, at, 0);
+    LLVMValueRef v = LLVMBuildLoad2(
+        b, byte, LLVMBuildInBoundsGEP2(b, byte, p, &i, 1, ""), "");
+    return LLVMBuildZExt(b, v, word, "");
+}
+
+/* Its size in bytes. */
+static LLVMValueRef size_of(LLVMBuilderRef b, LLVMValueRef descriptor,
+                            LLVMTypeRef word)
+{
+    LLVMValueRef rank = byte_at(b, descriptor, RANK_AT, word);
+    LLVMValueRef extra = byte_at(b, descriptor, EXTRA_AT, word);
+    LLVMValueRef more = LLVMBuildMul(
+        b, LLVMBuildAnd(b, extra, LLVMConstInt(word, HAS_ADDENDUM, 0), ""),
+        LLVMConstInt(word, ADDENDUM, 0), "");
+    LLVMValueRef dims = LLVMBuildMul(
+        b, rank, LLVMConstInt(word, DIMENSION, 0), "");
+    return LLVMBuildAdd(b, LLVMBuildAdd(b, dims, more, ""),
+                        LLVMConstInt(word, HEAD, 0), "");
+}
+
+/* Room for a descriptor of any rank, for the whole function. */
+static LLVMValueRef room(LLVMBuilderRef b, LLVMValueRef function)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(
+        LLVMGetTypeContext(LLVMTypeOf(function)));
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
+    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(entry));
+    LLVMValueRef copy = LLVMBuildAlloca(
+        b, LLVMArrayType2(byte, HEAD + MAX_RANK * DIMENSION + ADDENDUM), "");
+    LLVMSetAlignment(copy, 8);
+    return copy;
+}
+
+/* Makes the region's descriptor in front of `before`: the program's, with the
+ * address that the runtime has stored in place of entry `at`'s base, if it was
+ * asked. */
+static void fill(LLVMBuilderRef b, LLVMValueRef copy, LLVMValueRef descriptor,
+                 const struct entry *e, unsigned at, LLVMValueRef before)
+{
+    LLVMContextRef c = LLVMGetTypeContext(LLVMTypeOf(copy));
+    LLVMTypeRef word = LLVMInt64TypeInContext(c);
+    LLVMValueRef index = LLVMConstInt(word, at, 0);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(c, 0);
+    LLVMPositionBuilderBefore(b, before);
+    LLVMBuildMemCpy(b, copy, 8, descriptor, 8, size_of(b, descriptor, word));
+    LLVMValueRef slot = LLVMBuildInBoundsGEP2(
+        b, pointer, array_of(e->call, BASES), &index, 1, "");
+    LLVMValueRef address = LLVMBuildLoad2(b, pointer, slot, "");
+    if (e->condition)
+        address = LLVMBuildSelect(
+            b, e->condition, address,
+            LLVMBuildLoad2(b, pointer, descriptor, ""), "");
+    LLVMBuildStore(b, address, copy);
+}
+
+/* ----------------------------------------------------------------- entries */
+
+/* Is it a local descriptor? */
+static bool is_descriptor(LLVMValueRef v)
+{
+    static const LLVMTypeKind kinds[] = {
+        LLVMPointerTypeKind, LLVMIntegerTypeKind, LLVMIntegerTypeKind,
+        LLVMIntegerTypeKind, LLVMIntegerTypeKind, LLVMIntegerTypeKind,
+        LLVMIntegerTypeKind};
+    static const unsigned bits[] = {0, 64, 32, 8, 8, 8, 8};
+    LLVMTypeRef type = LLVMIsAAllocaInst(v) ? LLVMGetAllocatedType(v) : NULL;
+    if (!type || LLVMGetTypeKind(type) != LLVMStructTypeKind ||
+        LLVMCountStructElementTypes(type) < OMPJIT__COUNT(kinds))
+        return false;
+    for (unsigned i = 0; i < OMPJIT__COUNT(kinds); i++) {
+        LLVMTypeRef field = LLVMStructGetTypeAtIndex(type, i);
+        if (LLVMGetTypeKind(field) != kinds[i] ||
+            (bits[i] && LLVMGetIntTypeWidth(field) != bits[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Has the runtime asked for the address of the array in place of the
+ * descriptor's. */
+static void ask_for_array(LLVMBuilderRef b, const struct entry *e,
+                          LLVMValueRef descriptor, LLVMValueRef types,
+                          LLVMValueRef sizes)
+{
+    LLVMTypeRef pointer = LLVMTypeOf(descriptor);
+    for (unsigned operand = BASES; operand <= POINTERS; operand++) {
+        LLVMValueRef store = only_store(array_of(e->call, operand), e->at);
+        LLVMPositionBuilderBefore(b, store);
+        LLVMSetOperand(store, 0, LLVMBuildLoad2(b, pointer, descriptor, ""));
+    }
+    set_constant(types, e->at, OMPJIT__MAP_RETURN_PARAM);
+    set_constant(sizes, e->at, 0);
+}
+
+/* The value, or that of which it is the address of the first field. */
+static LLVMValueRef without_zeros(LLVMValueRef v)
+{
+    bool zeros = LLVMIsAGetElementPtrInst(v);
+    for (int i = 1; zeros && i < LLVMGetNumOperands(v); i++)
+        zeros = LLVMIsNull(LLVMGetOperand(v, (unsigned)i));
+    return zeros ? LLVMGetOperand(v, 0) : v;
+}
+
+/* The entry of the array behind the descriptor; n: there is none. */
+static unsigned array_entry(LLVMValueRef call, LLVMValueRef types, unsigned n,
+                            LLVMValueRef descriptor)
+{
+    for (unsigned i = 0; i < n; i++) {
+        LLVMValueRef store = only_store(array_of(call, BASES), i);
+        if (store && type_of(types, i) & OMPJIT__MAP_PTR_AND_OBJ &&
+            without_zeros(LLVMGetOperand(store, 0)) == descriptor)
+            return i;
+    }
+    return n;
+}
+
+/* The region's loads of the entry's address get a descriptor. Where no entry is
+ * the array's, a local descriptor's own becomes that. */
+static void repair_entry(LLVMBuilderRef b, const struct entry *e,
+                         LLVMValueRef types, unsigned n)
+{
+    LLVMValueRef bases = array_of(e->call, BASES), copy = NULL, load;
+    LLVMValueRef store = only_store(bases, e->at);
+    LLVMValueRef descriptor =
+        store ? without_zeros(LLVMGetOperand(store, 0)) : NULL;
+    LLVMValueRef sizes = constants_of(e->call, SIZES);
+    if (!descriptor || !only_store(array_of(e->call, POINTERS), e->at))
+        return;
+    unsigned array = array_entry(e->call, types, n, descriptor);
+    if (array == n && (!is_descriptor(descriptor) || !sizes))
+        return;
+    LLVMValueRef function = LLVMGetBasicBlockParent(
+        LLVMGetInstructionParent(e->call));
+    struct walk w = walk_slot(bases, e->at);
+    while ((load = next_user(&w))) {
+        if (!LLVMIsALoadInst(load) || !LLVMGetFirstUse(load))
+            continue;
+        if (!copy)
+            copy = room(b, function);
+        fill(b, copy, descriptor, e, array < n ? array : e->at, load);
+        LLVMReplaceAllUsesWith(load, copy);
+    }
+    if (copy && array == n)
+        ask_for_array(b, e, descriptor, types, sizes);
+    else if (copy)
+        set_constant(types, array, type_of(types, array) |
+                                       OMPJIT__MAP_RETURN_PARAM);
+}
+
+/* ------------------------------------------------------------------ regions */
+
+/* The branch that alone leads to the block, if it is the true side of a
+ * condition and nothing happens on the other; or NULL. */
+static LLVMValueRef branch_to(LLVMBasicBlockRef block)
+{
+    LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+    LLVMValueRef branch = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
+    if (!branch || !LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) ||
+        LLVMGetSuccessor(branch, 0) != block)
+        return NULL;
+    LLVMValueRef other = LLVMGetFirstInstruction(LLVMGetSuccessor(branch, 1));
+    return LLVMIsABranchInst(other) && !LLVMIsConditional(other) ? branch
+                                                                 : NULL;
+}
+
+/* Has the region begin in any case: on the initial device where the condition
+ * is false. Returns the condition. */
+static LLVMValueRef begin_always(LLVMBuilderRef b, LLVMValueRef call,
+                                 LLVMValueRef branch)
+{
+    LLVMModuleRef m = LLVMGetGlobalParent(LLVMGetBasicBlockParent(
+        LLVMGetInstructionParent(call)));
+    LLVMContextRef c = LLVMGetModuleContext(m);
+    LLVMValueRef condition = LLVMGetCondition(branch);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMInt32TypeInContext(c), NULL, 0, false);
+    LLVMValueRef initial = LLVMGetNamedFunction(m, INITIAL_DEVICE);
+    if (!initial)
+        initial = LLVMAddFunction(m, INITIAL_DEVICE, type);
+    LLVMPositionBuilderBefore(b, call);
+    LLVMValueRef number = LLVMBuildSExt(
+        b, LLVMBuildCall2(b, type, initial, NULL, 0, ""),
+        LLVMInt64TypeInContext(c), "");
+    LLVMSetOperand(call, DEVICE,
+                   LLVMBuildSelect(b, condition, LLVMGetOperand(call, DEVICE),
+                                   number, ""));
+    LLVMPositionBuilderBefore(b, branch);
+    LLVMBuildBr(b, LLVMGetSuccessor(branch, 0));
+    LLVMInstructionEraseFromParent(branch);
+    return condition;
+}
+
+/* Is an address that the call returns used? Then flang has made one version of
+ * the statements. */
+static bool returns_used(LLVMValueRef call, LLVMValueRef types, unsigned n)
+{
+    LLVMValueRef bases = array_of(call, BASES);
+    for (unsigned i = 0; i < n; i++) {
+        struct walk w = walk_slot(bases, i);
+        if (!(type_of(types, i) & OMPJIT__MAP_RETURN_PARAM))
+            continue;
+        for (LLVMValueRef user; (user = next_user(&w));)
+            if (LLVMIsALoadInst(user))
+                return true;
+    }
+    return false;
+}
+
+static void repair_call(LLVMBuilderRef b, LLVMValueRef call)
+{
+    LLVMValueRef types = constants_of(call, TYPES);
+    unsigned n = types ? LLVMGetArrayLength(LLVMTypeOf(
+                             LLVMGetInitializer(types)))
+                       : 0;
+    if (!returns_used(call, types, n))
+        return;
+    LLVMValueRef branch = branch_to(LLVMGetInstructionParent(call));
+    LLVMValueRef condition = branch ? begin_always(b, call, branch) : NULL;
+    for (unsigned i = 0; i < n; i++) {
+        const struct entry e = {call, i, condition};
+        if (type_of(types, i) & OMPJIT__MAP_RETURN_PARAM)
+            repair_entry(b, &e, types, n);
+    }
+}
+
+void ompjit__repair_device_addresses(LLVMModuleRef m)
+{
+    LLVMValueRef begin =
+        ompjit__is_flang(m)
+            ? LLVMGetNamedFunction(m, "__tgt_target_data_begin_mapper")
+            : NULL;
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
+    for (LLVMUseRef u = begin ? LLVMGetFirstUse(begin) : NULL; u;
+         u = LLVMGetNextUse(u))
+        if (LLVMIsACallInst(LLVMGetUser(u)))
+            repair_call(b, LLVMGetUser(u));
+    LLVMDisposeBuilder(b);
+}
