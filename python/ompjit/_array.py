@@ -280,6 +280,18 @@ class ndarray(Arithmetic):
         made.set(self)
         return made
 
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> ndarray:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        """Pickled as its elements, which go to the current device."""
+        from ._make import unpickled
+
+        return unpickled, (self.shape, self.dtype, self.tobytes())
+
     def astype(self, dtype: object, copy: bool = True) -> ndarray:
         """The elements converted to another type."""
         kind = dtype_of(dtype)

@@ -65,6 +65,9 @@ class Device(Within):
             known[self.number] = info
         return info
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.number,)
+
     def _kind(self) -> int:
         """Asks for nothing else: the name of a CPU starts a compiler."""
         known = self.context._device_kinds

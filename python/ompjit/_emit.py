@@ -25,7 +25,7 @@ from ._dtype import (
     uint64,
 )
 from ._errors import ArgumentError
-from ._parse import Node, Statement, fail
+from ._parse import Node, Statement, fail, in_depth
 
 if TYPE_CHECKING:
     from typing import Callable, Mapping, NamedTuple, Union
@@ -111,7 +111,8 @@ class Emitter:
     # ------------------------------------------------------------ statements
 
     def statements(self, statements: list[Statement], indent: str) -> str:
-        return "".join(self.statement(s, indent) for s in statements)
+        texts = [in_depth(self.text, self.statement, s, indent) for s in statements]
+        return "".join(texts)
 
     def statement(self, s: Statement, indent: str) -> str:
         if s.kind == "expression":

@@ -60,6 +60,7 @@ class Function(_native.Callable or object):  # type: ignore[misc]
         kinds = self._read_params(info)
         result = CType(info.type).target
         self._read_result(result)
+        self._fill_extents()
         self._describe()
         self._plan = _native.plan(address, module, result, kinds)
         if _native.Callable is not None:
@@ -106,6 +107,26 @@ class Function(_native.Callable or object):  # type: ignore[misc]
             self._read = bytes
         else:
             self._read = reader(kind)
+
+    def _fill_extents(self) -> None:
+        """Shows the lengths of rows that no constant is."""
+        sources = self.module._how["sources"]
+        if "[]" not in self.prototype or len(sources) > 1:
+            return
+        source = sources[0][2]
+        if not isinstance(source, str):
+            return
+        from ._declared import with_extents
+
+        names = [name for name, *_ in self.params]
+        self.prototype = with_extents(
+            self.prototype, source, self.line, self.name, names
+        )
+        for i, (name, text, sections, mapped) in enumerate(self.params):
+            named = text.replace("(*", f"(*{name}", 1)
+            named = with_extents(named, source, self.line, self.name, [name])
+            text = named.replace(f"(*{name}", "(*", 1)
+            self.params[i] = name, text, sections, mapped
 
     def _describe(self) -> None:
         place = f"\n\n{self.file}, line {self.line}" if self.line else ""

@@ -128,6 +128,12 @@ class Shown:
         """The address of the C object, for those who call the C API."""
         return self._handle.address
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"an ompjit.{type(self).__name__} is of this process: it can be "
+            "neither pickled nor copied"
+        )
+
 
 class Owned(Shown):
     """One with the room for it."""

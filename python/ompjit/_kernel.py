@@ -38,11 +38,15 @@ class Param(namedtuple("Param", "name bytes is_pointer is_float")):
     is_pointer: bool
     is_float: bool
 
+    @property
+    def kind(self) -> str:
+        """ "pointer", "i32", "f64", ..."""
+        if self.is_pointer:
+            return "pointer"
+        return f"{'f' if self.is_float else 'i'}{8 * self.bytes}"
+
     def __str__(self) -> str:
-        kind = "pointer" if self.is_pointer else f"i{8 * self.bytes}"
-        if self.is_float and not self.is_pointer:
-            kind = f"f{8 * self.bytes}"
-        return f"{self.name or '?'}: {kind}"
+        return f"{self.name or '?'}: {self.kind}"
 
 
 @_native.by_vector
@@ -106,6 +110,24 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
     @property
     def name(self) -> str:
         return str(self._info.name.decode("utf-8", "replace"))
+
+    @property
+    def __signature__(self) -> Any:
+        """What inspect.signature() and help() ask for: parameters, then
+        options."""
+        import inspect
+
+        taken = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        found = [
+            inspect.Parameter(p.name or f"arg{i + 1}", taken, annotation=p.kind)
+            for i, p in enumerate(self.params)
+        ]
+        options = inspect.signature(self.launch).parameters.values()
+        found += [o for o in options if o.kind is o.KEYWORD_ONLY]
+        return inspect.Signature(found)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_module, (self._code, self.symbol)
 
     @property
     def symbol(self) -> str:
@@ -392,6 +414,10 @@ class Kernels(Mapping[str, Kernel]):
 
     def __repr__(self) -> str:
         return f"<kernels {', '.join(self)}>"
+
+
+def _of_module(module: Any, symbol: str) -> Kernel:
+    return Kernels(module)[symbol]
 
 
 class _NoKernel(NotFound, KeyError):

@@ -144,6 +144,13 @@ def array(
     return made
 
 
+def unpickled(shape: tuple[int, ...], kind: DType, data: bytes) -> ndarray:
+    """An array of those elements on the current device."""
+    made = empty(shape, kind)
+    made.set(_from_bytes(shape, kind, data))
+    return made
+
+
 def asarray(
     value: Any, dtype: object = None, device: Device | None = None
 ) -> ndarray:
@@ -252,7 +259,12 @@ def _from_numbers(value: Any, dtype: object) -> _host.HostView:
         raise ArgumentError("a list of arrays; numpy.stack() makes one of it")
     flat, shape = flatten(value)
     kind: DType = common_type(flat) if dtype is None else dtype_of(dtype)
-    data = pack(kind, flat)
+    return _from_bytes(shape, kind, pack(kind, flat))
+
+
+def _from_bytes(
+    shape: tuple[int, ...], kind: DType, data: bytes
+) -> _host.HostView:
     buffer = ctypes.create_string_buffer(data, max(len(data), 1))
     return _host.HostView(
         ctypes.addressof(buffer),

@@ -29,9 +29,9 @@ from ._dtype import (
 from ._errors import ArgumentError, CompileError
 
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple, NoReturn, Union
+    from typing import Any, Callable, NamedTuple, NoReturn, Union
 else:
-    from ._typing import Any, NamedTuple, NoReturn, Union
+    from ._typing import Any, Callable, NamedTuple, NoReturn, Union
 
 
 class Node(NamedTuple):
@@ -154,6 +154,18 @@ def fail(text: str, place: int, message: str) -> NoReturn:
     raise CompileError(
         f"expression:{line}:{column}: error: {message}\n"
         f"{line:5} | {source}\n      | {' ' * (column - 1)}^"
+    )
+
+
+def in_depth(text: str, work: Callable[..., Any], *args: Any) -> Any:
+    """work(*args), which follows the tree of a text to its end."""
+    try:
+        return work(*args)
+    except RecursionError:
+        pass
+    fail(
+        text, 0,
+        "nested too deeply for Python's stack: assign parts of it to variables",
     )
 
 
@@ -503,7 +515,7 @@ def parse(text: str) -> list[Statement]:
     """The statements of a text; CompileError with the place of what is wrong."""
     if not isinstance(text, str):
         raise ArgumentError(f"an expression is text, not {text!r}")
-    found = Parser(text).statements()
+    found: list[Statement] = in_depth(text, Parser(text).statements)
     if not found:
         fail(text, 0, "nothing is computed")
     return found
@@ -604,7 +616,7 @@ def names_of(
     """What a text reads and writes, without the names that are known."""
     scan = _Scan(text)
     for s in statements:
-        scan.statement(s)
+        in_depth(text, scan.statement, s)
     return Names(
         tuple(name for name in scan.read if name not in known),
         tuple(scan.written),

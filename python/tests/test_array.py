@@ -1,15 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays: making, views, copies, protocols; on any device."""
 import array
+import copy
 import ctypes
 import gc
 import mmap
+import pickle
 import unittest
 
 import ompjit
 from support import SAXPY, needs_numpy, numpy as np
 
 HOST = ompjit.device().is_host
+
+
+class Copies(unittest.TestCase):
+    def test_pickle_and_copy(self):
+        for kind in ("?", "i1", "u2", "i8", "f2", "f4", "f8", "c8", "c16"):
+            for shape in ((), (0,), (3,), (2, 3)):
+                a = ompjit.ones(shape, kind)
+                for b in (
+                    pickle.loads(pickle.dumps(a)), copy.copy(a), copy.deepcopy([a])[0]
+                ):
+                    self.assertEqual((b.shape, b.dtype), (a.shape, a.dtype))
+                    self.assertEqual(b.tobytes(), a.tobytes())
+                    self.assertNotEqual(b.address, a.address)
+        a = ompjit.arange(6).reshape(2, 3).T
+        self.assertEqual(pickle.loads(pickle.dumps(a)).tolist(), a.tolist())
+
+    def test_what_is_of_this_process(self):
+        device = ompjit.device()
+        self.assertEqual(pickle.loads(pickle.dumps(device)), device)
+        for made in (ompjit.Queue(), ompjit.Event(), ompjit.context()):
+            for f in (pickle.dumps, copy.copy, copy.deepcopy):
+                with self.assertRaisesRegex(TypeError, "is of this process"):
+                    f(made)
 
 
 class Making(unittest.TestCase):

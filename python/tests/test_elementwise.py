@@ -85,6 +85,13 @@ class Text(unittest.TestCase):
         with self.assertRaises(ompjit.ArgumentError):
             ompjit.elementwise(3)
 
+    def test_depth(self):
+        x = ompjit.ones(2)
+        for text in ("(" * 3000 + "x" + ")" * 3000, "+".join(["x"] * 3000)):
+            with self.assertRaisesRegex(ompjit.CompileError, "too deeply"):
+                run(text, x)
+        self.assertEqual(run("+".join(["x"] * 200), x).tolist(), [200, 200])
+
     def test_statements(self):
         x = ompjit.array([0.0, 1, 2, 3])
         texts, results = [], []

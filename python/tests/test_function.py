@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """C functions called by their names, and @ompjit.target; on any device."""
 import array
+import inspect
 import pickle
 import unittest
 
@@ -45,6 +46,17 @@ class Functions(unittest.TestCase):
         self.assertIn("const float *x", repr(self.m.saxpy))
         self.assertIn("saxpy", dir(self.m))
         self.assertIs(self.m.saxpy, self.m.saxpy)
+
+    def test_prototypes_show_extents(self):
+        m = ompjit.compile(
+            "/* void grid(int u[9][9]) */\n"
+            "void grid(int n, int m, double u[n][m], // a comment )\n"
+            "          float (*const v)[2 * m + 1][3], int w[], int c[3][4]) {}\n"
+        )
+        shown = "int n, int m, double (*u)[m], float (*v)[2 * m + 1][3], "
+        found = m.grid.prototype.replace("*const v", "*v").replace("* const v", "*v")
+        self.assertEqual(found, f"void grid({shown}int *w, int (*c)[4])")
+        self.assertIn("'double (*)[m]'", str(inspect.signature(m.grid)))
 
     def test_calls(self):
         m = self.m

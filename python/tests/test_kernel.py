@@ -2,6 +2,8 @@
 """Explicit launches: arguments, geometry, bound launches; on any device."""
 import array
 import gc
+import inspect
+import pickle
 import threading
 import unittest
 from unittest import mock
@@ -59,6 +61,17 @@ class Kernels(unittest.TestCase):
         with self.assertRaises(ompjit.NotFound):
             kernels.at(5)
         self.assertIn("where", repr(kernels))
+
+    def test_signature_and_pickle(self):
+        module = ompjit.compile(SEVERAL)
+        for k in map(module.kernels.at, range(5)):
+            shown = inspect.signature(k).parameters
+            self.assertEqual(
+                list(shown)[: len(k.params)], [p.name for p in k.params]
+            )
+            self.assertIn("teams", shown)
+            again = pickle.loads(pickle.dumps(k))
+            self.assertEqual((again.symbol, again.line), (k.symbol, k.line))
 
     def test_parameters(self):
         k = self.module.kernels["kinds"]
