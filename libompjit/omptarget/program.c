@@ -470,11 +470,15 @@ static void find(void *handle, const char *name, void *function)
     memcpy(function, &address, sizeof address);
 }
 
-/* A libomp that cannot be loaded is not looked for again. */
+/* A libomp that cannot be loaded is not looked for again. A fork in the middle
+ * of a thread's first call of libomp leaves the child libomp's lock taken, unless
+ * libomp was there when the fork began. So that call is made here, under a lock
+ * for which forks wait. */
 const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt)
 {
+    static _Thread_local bool met;
     const struct ompjit__libomp *omp;
-    if (atomic_load_explicit(&tgt->omp_known, memory_order_acquire))
+    if (met && atomic_load_explicit(&tgt->omp_known, memory_order_acquire))
         return &tgt->omp;
     pthread_mutex_lock(&tgt->lock);
     if (!atomic_load(&tgt->omp_known) && !ompjit__libomp(&omp, NULL)) {
@@ -483,6 +487,9 @@ const ompjit__tgt_omp *ompjit__tgt_get_omp(struct ompjit__tgt *tgt)
         find(omp->handle, "__kmpc_omp_wait_deps", &tgt->omp.wait_deps);
     }
     atomic_store_explicit(&tgt->omp_known, true, memory_order_release);
+    if (tgt->omp.default_device)
+        tgt->omp.default_device();
+    met = true;
     pthread_mutex_unlock(&tgt->lock);
     return &tgt->omp;
 }

@@ -192,6 +192,26 @@ class Processes(unittest.TestCase):
         )
         self.assertEqual(self.run_python(text, sys.executable), "{0}\n")
 
+    def test_fork_while_others_start_libomp(self):
+        text = (
+            "import os, signal, threading\n"
+            "import array, ompjit\n"
+            "x = array.array('d', [1.0] * 1000)\n"
+            + FUNCTION.replace("m.twice(1000, x)\n", "")
+            + "threads = [threading.Thread(target=m.twice, args=(1000, x[:]))\n"
+            "           for _ in range(3)]\n"
+            "for one in threads: one.start()\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    signal.alarm(20)\n"
+            "    m.twice(1000, x)\n"
+            "    os._exit(x[999] != 2)\n"
+            "assert os.waitpid(child, 0)[1] == 0\n"
+            "for one in threads: one.join()\n"
+        )
+        for _ in range(12):
+            self.run_python(text, sys.executable)
+
     def test_fork_while_others_map(self):
         """The child of any moment maps arrays of its own."""
         if not ompjit.device().is_host:
