@@ -73,11 +73,16 @@ class Device(Within):
         known = self.context._device_kinds
         kind = known.get(self.number)
         if kind is None:
-            info = abi.ompjit_device_info()
-            info.size = abi.ompjit_device_info.multiprocessors.offset
-            call("device_info_get", self.address, byref(info))
+            info = self._ask(abi.ompjit_device_info.multiprocessors.offset)
             known[self.number] = kind = int(info.kind)
         return kind
+
+    def _ask(self, size: int) -> Any:
+        """The first bytes of what is known of it."""
+        info = abi.ompjit_device_info()
+        info.size = size
+        call("device_info_get", self.address, byref(info))
+        return info
 
     @property
     def kind(self) -> str:
@@ -102,7 +107,8 @@ class Device(Within):
 
     @property
     def multiprocessors(self) -> int:
-        return int(self._get().multiprocessors)
+        asked = self._ask(abi.ompjit_device_info.name.offset)
+        return int(asked.multiprocessors)
 
     @property
     def max_threads(self) -> int:
