@@ -381,9 +381,21 @@ def _text(
             f"a {type(source).__name__} is no source: text, a pathlib.Path, "
             "bytes of IR or of an image, or several of them"
         )
+    if isinstance(source, str) and _is_path(source):
+        raise ArgumentError(
+            f"{source!r} is no program; the one in that file is "
+            f"ompjit.compile(pathlib.Path({source!r}))"
+        )
     if language is None:
         language = _language(name) if name else _guess(source)
     return language, name or _NAMES.get(language), source
+
+
+def _is_path(text: str) -> bool:
+    """Whether it is the name of a source, which is a program in no language."""
+    ending = os.path.splitext(text)[1].lower()
+    known = ending in _ENDINGS or ending in (".c", ".cc", ".cpp", ".cxx")
+    return known and not set(text) & set("\n{};=!")
 
 
 def _language(name: str) -> str:

@@ -261,6 +261,18 @@ def tokens_of(text: str) -> list[tuple[str, str, int]]:
     return found
 
 
+# What C has where Python has these words.
+_PYTHON = {
+    "and": "C has && for 'and'",
+    "or": "C has || for 'or'",
+    "not": "C has ! for 'not'",
+    "is": "C has == for 'is'",
+    "if": "C has `condition ? a : b` for 'if' within an expression",
+    "lambda": "a preamble has functions",
+    ".": "functions stand alone: sin(x), real(x)",
+}
+
+
 class Parser:
     """One text. `statements()` reads all of it."""
 
@@ -302,6 +314,9 @@ class Parser:
         place = self.place
         if self.kind == "end":  # shown behind the last character
             place = len(self.text.rstrip())
+        for _, word, _ in self.tokens[max(self.next - 1, 0) : self.next + 1]:
+            if word in _PYTHON:
+                message += f"; {_PYTHON[word]}"
         fail(self.text, place, message)
 
     # ------------------------------------------------------------ statements

@@ -94,8 +94,10 @@ class Stencil(Elementwise):
                 name, *indices = part.parts
                 offsets = tuple(_offset(self.text, n) for n in indices)
                 found.setdefault(name, set()).add(offsets)
-            elif hasattr(part, "parts"):
-                for inner in part.parts:
+                return
+            inside = getattr(part, "parts", part)
+            if isinstance(inside, (tuple, list)):
+                for inner in inside:
                     walk(inner)
 
         for s in self.statements:

@@ -43,6 +43,10 @@ class Sources(unittest.TestCase):
             self.assertEqual(len(both.kernels), 1)
             with self.assertRaises(ompjit.FileError):
                 ompjit.compile(pathlib.Path(folder, "nothing.c"))
+        for name in ("kernel.c", "a folder (2)/kernel.cpp", "/tmp/x.f90"):
+            with self.assertRaises(ompjit.ArgumentError) as caught:
+                ompjit.compile(name)
+            self.assertIn(f"pathlib.Path({name!r})", str(caught.exception))
 
     def test_ir(self):
         module = ompjit.compile(TWICE)

@@ -30,6 +30,19 @@ class Stencils(unittest.TestCase):
         self.assertEqual(f(ompjit.zeros(1)).tolist(), [0])
         self.assertEqual(f(ompjit.zeros(0)).tolist(), [])
 
+    def test_neighbours_in_declarations(self):
+        life = ompjit.stencil(
+            "int n = g[-1] + g[1]; auto k = n * (n - g[2]); o = n + k + g[0]", "wrap"
+        )
+        g = ompjit.array([1, 0, 1, 1, 0, 0, 1], "i4")
+        v = g.tolist()
+        at = lambda i: v[i % len(v)]
+        expected = []
+        for i in range(len(v)):
+            n = at(i - 1) + at(i + 1)
+            expected.append(n + n * (n - at(i + 2)) + at(i))
+        self.assertEqual(life(g).tolist(), expected)
+
     def test_wrong(self):
         for text, boundary in (
             ("v = u", "keep"),
