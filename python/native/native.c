@@ -543,7 +543,15 @@ static void after_fork(void)
     state.knows_main = true;
 }
 
-/* The type of functions. head: bytes of an object of Python's own; functions:
+/* Once in the process: what is kept here are objects of one interpreter, to
+ * which subinterpreters are others. */
+static bool is_taken(void)
+{
+    static bool taken;
+    return __atomic_exchange_n(&taken, true, __ATOMIC_SEQ_CST);
+}
+
+/* The type of functions; None where another interpreter has it. head: bytes of an object of Python's own; functions:
  * of the C library, in the order of _native.py; main: the calling thread is
  * Python's main one. With the GIL; once. NULL: Python's exception is set. */
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
@@ -560,6 +568,10 @@ object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
     spec of_type = {"ompjit._native.Callable",
                     (int)(head + (ssize_t)sizeof(callable)), 0,
                     FLAG_BASE | FLAG_VECTORCALL, slots};
+    if (is_taken()) {
+        Py_IncRef(&_Py_NoneStruct);
+        return &_Py_NoneStruct;
+    }
     members[0].offset = head;
     state.at = head;
     memcpy(&state.call, &functions[0], sizeof state.call);

@@ -3,8 +3,9 @@
 functions of modules, and expressions (_direct.py).
 
 `Callable` is that type, or None where libompjit-python.so is not beside
-libompjit.so, or this Python does not have what it needs: then functions are
-called by Python alone, which takes ten times as long and is otherwise the same.
+libompjit.so, this Python does not have what it needs, or another interpreter of
+the process has it: then functions are called by Python alone, which takes ten
+times as long and is otherwise the same.
 """
 from __future__ import annotations
 
@@ -184,6 +185,8 @@ def _load() -> Any:
         is_plain,
         main,
     )
+    if made is None:
+        return None, None, None
     interruptible = native.ompjit_python_interruptible
     interruptible.restype = ctypes.py_object
     interruptible.argtypes = (*[ctypes.c_void_p] * 3, ctypes.py_object)

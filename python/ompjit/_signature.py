@@ -225,8 +225,11 @@ def _host_array(
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {error}") from None
     if found is None:
-        known = isinstance(value, (list, tuple)) or hasattr(value, "__array__")
-        way = "; pass numpy.array() of it" * known
+        way = ""
+        if hasattr(value, "__array__"):  # which need be no copy
+            way = "; pass numpy.asarray() of it"
+        elif isinstance(value, (list, tuple)):
+            way = "; pass numpy.array() of it"
         raise ArgumentError(
             f"{name} is a {_class(value)}; it is an array of {element.text}, "
             f"or None{way}"

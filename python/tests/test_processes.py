@@ -192,6 +192,33 @@ class Processes(unittest.TestCase):
         )
         self.assertEqual(self.run_python(text, sys.executable), "{0}\n")
 
+    def test_subinterpreters(self):
+        inside = (
+            "import array, ompjit\n"
+            "x = array.array('d', [1.0] * 1000)\n" + FUNCTION + EXPRESSION
+            + "\nm = ompjit.compile('int f(int n, int d) { return n / d; }')\n"
+            "for _ in range(3): m.f(4, 2)\n"
+            "try: m.f(1, 0)\n"
+            "except ompjit.OmpjitError: print('failed')\n"
+        )
+        program = inside + (
+            "try: import _interpreters as more\n"
+            "except ImportError: import _xxsubinterpreters as more\n"
+            "for _ in range(2):\n"
+            "    one = more.create()\n"
+            "    try: bad = more.run_string(one, INSIDE)\n"
+            "    except more.RunFailedError as error: bad = error\n"
+            "    if 'does not support loading' in str(bad): print('ctypes')\n"
+            "    else: assert bad is None, bad\n"
+            "    more.destroy(one)\n"
+        )
+        # Once more in the main interpreter, when the others are gone.
+        program = program.replace("INSIDE", repr(inside)) + inside
+        out = self.run_python(program, sys.executable).split()
+        if "ctypes" in out:
+            self.skipTest("ctypes is for one interpreter")
+        self.assertEqual(out, ["failed"] * 4)
+
     def test_fork_while_others_start_libomp(self):
         text = (
             "import os, signal, threading\n"
@@ -313,6 +340,10 @@ class Processes(unittest.TestCase):
             ompjit.elementwise("x = 2*x")(frame["x"])
         with self.assertRaises(ompjit.ArgumentError):
             ompjit.array(pandas.Series(["a", "b"]))
+        # A copy would keep what a function writes.
+        m = ompjit.compile("void f(double *x) { x[0] = 1; }")
+        with self.assertRaisesRegex(ompjit.ArgumentError, r"numpy\.asarray\(\)"):
+            m.f(frame["x"])
 
 
 if __name__ == "__main__":
