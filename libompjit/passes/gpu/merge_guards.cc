@@ -19,6 +19,9 @@
 #include <string>
 
 #include <llvm-c/Core.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/EquivalenceClasses.h>
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
@@ -192,6 +195,8 @@ bool guardWhole(Loop &loop)
         return false;
     const DebugLoc where = guards[0].tid->getDebugLoc();
     BasicBlock *header = loop.getHeader();
+    BasicBlock *inside = BasicBlock::Create(
+        before->getContext(), "region.guarded", before->getParent(), header);
     BasicBlock *join = BasicBlock::Create(
         before->getContext(), "region.barrier", before->getParent(), exit);
     for (const Guard &g : guards)
@@ -202,95 +207,133 @@ bool guardWhole(Loop &loop)
     IRBuilder<> b(before->getTerminator());
     b.SetCurrentDebugLocation(where);
     CallInst *tid = b.CreateCall(idFunction, {}, "thread_id_in_block");
-    b.CreateCondBr(b.CreateICmpEQ(tid, b.getInt32(0)), header, join);
+    b.CreateCondBr(b.CreateICmpEQ(tid, b.getInt32(0)), inside, join);
     before->getTerminator()->eraseFromParent();
+    BranchInst::Create(header, inside);
+    header->replacePhiUsesWith(before, inside);
     b.SetInsertPoint(join);
     b.CreateCall(barrier, {ident, tid});
     b.CreateBr(exit);
     return true;
 }
 
-/* The outermost loop that can be guarded whole. */
-bool guardOne(LoopInfo &loops)
+/* Guards the outermost loops that can be guarded whole. What a loop says of its
+ * own blocks holds while those beside it change, and a loop round one that is
+ * guarded has been tried. */
+void guardLoops(ArrayRef<Loop *> loops)
 {
-    for (Loop *loop : loops.getLoopsInPreorder())
-        if (guardWhole(*loop))
-            return true;
-    return false;
+    for (Loop *loop : loops)
+        if (!guardWhole(*loop))
+            guardLoops(loop->getSubLoops());
 }
 
 /* --------------------------------------------------- one behind the other */
 
+/* Guards are joined from the last to the first. The dominator tree is that of
+ * the function before: of an edge that a join adds or removes it needs to know
+ * no more than which guards have become one. */
+class Merger {
+    Function &f;
+    DominatorTree dt;
+    /* of the block that a guard's inside begins with: that with its branch */
+    DenseMap<const BasicBlock *, const BasicBlock *> guardOf;
+    EquivalenceClasses<const BasicBlock *> joined;
+
+    bool isInside(const BasicBlock *at, const Guard &g) const;
+    bool canGoIn(const Guard &first, const Guard &second) const;
+    void mergeAt(BasicBlock &block);
+
+public:
+    explicit Merger(Function &f) : f(f), dt(f) {}
+    void run();
+};
+
+/* Is the block a part of the guard, which may be several joined ones? */
+bool Merger::isInside(const BasicBlock *at, const Guard &g) const
+{
+    const BasicBlock *begin = g.branch->getParent();
+    if (at == begin || !dt.dominates(begin, at) || dt.dominates(g.join, at))
+        return false;
+    if (joined.isEquivalent(at, begin))
+        return true;
+    const auto *node = dt.getNode(at);
+    while (node && node->getBlock() != begin &&
+           !guardOf.contains(node->getBlock()))
+        node = node->getIDom();
+    return node &&
+           joined.isEquivalent(guardOf.lookup(node->getBlock()), begin);
+}
+
 /* All of the block behind the first guard's barrier, up to the second guard's
  * question, may be done by thread 0 alone: it has no effects, and is used only
  * there and inside of the second. */
-bool canGoIn(const Guard &first, const Guard &second, const DominatorTree &dt)
+bool Merger::canGoIn(const Guard &first, const Guard &second) const
 {
-    BasicBlock *block = second.branch->getParent();
-    for (Instruction &i : *block) {
+    const BasicBlock *block = first.join;
+    for (const Instruction &i : *block) {
         if (&i == first.barrier || &i == second.tid ||
             i.isTerminator() || &i == second.branch->getCondition())
             continue;
         if (hasEffects(i))
             return false;
-        for (User *user : i.users()) {
-            auto *at = cast<Instruction>(user);
-            if (at->getParent() != block &&
-                !(dt.dominates(second.inside, at->getParent()) &&
-                  !dt.dominates(second.join, at->getParent())))
+        for (const User *user : i.users()) {
+            const BasicBlock *at = cast<Instruction>(user)->getParent();
+            if (at != block && !isInside(at, second))
                 return false;
         }
     }
     return true;
 }
 
-/* Joins the block with those that only it leads to. */
-void straighten(BasicBlock *join)
+/* Joins the guard that the block ends with and the one behind it. */
+void Merger::mergeAt(BasicBlock &block)
 {
-    BasicBlock *next = join->getSingleSuccessor();
-    while (next && MergeBlockIntoPredecessor(next))
-        next = join->getSingleSuccessor();
+    const Guard first = guardAt(block);
+    if (!first.branch)
+        return;
+    guardOf[first.inside] = &block;
+    const Guard second = guardAt(*first.join);
+    if (!second.branch || second.join == first.join ||
+        !canGoIn(first, second) || !dt.dominates(&block, second.join))
+        return;
+    /* thread 0 goes on; the others wait for the second */
+    first.branch->setSuccessor(1, second.join);
+    first.barrier->eraseFromParent();
+    for (CallInst *barrier : barriersOf(second))
+        barrier->setArgOperand(1, first.tid);
+    goIn(second);
+    joined.unionSets(&block, first.join);
 }
 
-bool mergeOne(Function &f)
+void Merger::run()
+{
+    const SmallVector<BasicBlock *> blocks(post_order(&f));
+    for (BasicBlock *block : blocks)
+        mergeAt(*block);
+}
+
+/* Joins the block behind each guard with those that only it leads to. */
+void straighten(Function &f)
 {
     for (BasicBlock &block : f) {
-        Guard first = guardAt(block);
-        if (!first.branch)
+        const Guard g = guardAt(block);
+        if (!g.branch)
             continue;
-        straighten(first.join);
-        first = guardAt(block);
-        Guard second =
-            first.branch ? guardAt(*first.join) : Guard();
-        if (!first.branch || !second.branch || second.join == first.join)
-            continue;
-        DominatorTree dt(f);
-        if (!canGoIn(first, second, dt) ||
-            !dt.dominates(first.tid, second.barrier))
-            continue;
-        /* thread 0 goes on; the others wait for the second */
-        first.branch->setSuccessor(1, second.join);
-        first.barrier->eraseFromParent();
-        for (CallInst *barrier : barriersOf(second))
-            barrier->setArgOperand(1, first.tid);
-        goIn(second);
-        return true;
+        BasicBlock *next = g.join->getSingleSuccessor();
+        while (next && next != &block && MergeBlockIntoPredecessor(next))
+            next = g.join->getSingleSuccessor();
     }
-    return false;
 }
 
 void mergeIn(Function &f)
 {
-    bool more = true;
-    while (more) {
-        DominatorTree dt(f);
-        LoopInfo loops(dt);
-        for (Loop *loop : loops)
-            simplifyLoop(loop, &dt, &loops, nullptr, nullptr, nullptr, false);
-        more = guardOne(loops);
-    }
-    while (mergeOne(f))
-        ;
+    DominatorTree dt(f);
+    LoopInfo loops(dt);
+    for (Loop *loop : loops)
+        simplifyLoop(loop, &dt, &loops, nullptr, nullptr, nullptr, false);
+    guardLoops(loops.getTopLevelLoops());
+    straighten(f);
+    Merger(f).run();
 }
 
 unsigned count(Function &f)
