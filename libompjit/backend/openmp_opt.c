@@ -77,8 +77,8 @@ static void assume_of_calls(LLVMValueRef f)
 }
 
 /* The helpers undo what openmp-opt would otherwise take for granted; they say
- * what that is (memory_effects.cc, synchronization.cc and loop_bodies.c of
- * passes/execution/). */
+ * what that is (memory_effects.cc, synchronization.cc, loop_bodies.c and
+ * long_blocks.cc of passes/execution/). */
 static ompjit_status run(struct build *b, ompjit__buf *remarks,
                          ompjit_error *err)
 {
@@ -90,6 +90,7 @@ static ompjit_status run(struct build *b, ompjit__buf *remarks,
     ompjit__mark_synchronization(b->m);
     if (!ompjit__mark_loop_bodies(b->m))
         return ompjit__no_memory(err, OMPJIT_STAGE_OPTIMIZE);
+    ompjit__cut_blocks(b->m);
     log_ir(b, OMPJIT__OPT_PRINT_MODULE_BEFORE, "before");
     ompjit__remarks_begin(b->context, remarks);
     ompjit__llvm_options_begin(opts);
@@ -97,6 +98,7 @@ static ompjit_status run(struct build *b, ompjit__buf *remarks,
     ompjit__llvm_options_end();
     ompjit__remarks_end(b->context);
     log_ir(b, OMPJIT__OPT_PRINT_MODULE_AFTER, "behind");
+    ompjit__join_blocks(b->m);
     ompjit__unmark_synchronization(b->m);
     ompjit__unmark_loop_bodies(b->m);
     return status;

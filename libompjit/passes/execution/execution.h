@@ -59,6 +59,11 @@ void ompjit__unmark_synchronization(LLVMModuleRef m);
 bool ompjit__mark_loop_bodies(LLVMModuleRef m);
 void ompjit__unmark_loop_bodies(LLVMModuleRef m);
 
+/* Cuts long blocks into pieces, and joins these. Around each run of openmp-opt.
+ * passes/execution/long_blocks.cc */
+void ompjit__cut_blocks(LLVMModuleRef m);
+void ompjit__join_blocks(LLVMModuleRef m);
+
 /* Adds remarks (optimizer/remark.h) on what keeps a kernel generic. False: out
  * of memory. passes/execution/generic_reason.c */
 bool ompjit__explain_generic(LLVMValueRef kernel, ompjit__buf *remarks);

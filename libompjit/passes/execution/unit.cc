@@ -4,5 +4,6 @@
  * headers takes longer than compiling one of the files.
  */
 #include "passes/execution/cancel_barriers.cc"
+#include "passes/execution/long_blocks.cc"
 #include "passes/execution/memory_effects.cc"
 #include "passes/execution/synchronization.cc"
