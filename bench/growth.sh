@@ -64,15 +64,19 @@ for n in 10 100 1000; do
     row "arrays of a construct" $n "$(least "$ompjit" run "$work/arrays.c")" \
         "$(least clang_c "$work/arrays.c")" s
 done
-note "statements of a kernel, as PTX, against clang"
-for n in 100 1000 10000; do
-    make_program statements $n 0
-    row "statements of a kernel, PTX" $n \
-        "$(least "$ompjit" compile "$work/statements.c" -o "$work/o.ptx")" \
+note "statements and parallel regions of a kernel, as PTX, against clang"
+# ptx WHAT N NAME
+ptx() {
+    make_program $1 $2 0
+    row "$3 of a kernel, PTX" $2 \
+        "$(least "$ompjit" compile "$work/$1.c" -o "$work/o.ptx")" \
         "$(least "$CLANG" -O3 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda \
             -Xopenmp-target -march=sm_90 --offload-device-only -nogpulib \
-            -S -o "$work/peer.s" "$work/statements.c")" s
-done
+            -S -o "$work/peer.s" "$work/$1.c")" s
+}
+for n in 100 1000 10000; do ptx statements $n statements; done
+for n in 100 1000 3000; do ptx serial $n "sequential statements"; done
+for n in 10 30 100; do ptx parallel $n "parallel regions"; done
 note "launches"
 for n in 10 1000 100000; do
     row "a launch, entries of the table" $n \

@@ -5,6 +5,8 @@
 #   regions     n functions with a target region each, of which main calls K
 #   arrays      a construct that maps n arrays
 #   statements  a loop of n statements
+#   serial      a region of n stores by one thread, and a parallel loop
+#   parallel    a region of n parallel loops, with a store before each
 function pragma(text) { print "#pragma omp target " text }
 
 function regions(    i) {
@@ -46,9 +48,32 @@ function statements(    i) {
     print "        y[i] = a + b;\n    }\n}\nint main(void) { return 0; }"
 }
 
+function serial(    i) {
+    print "void f(int n, const float *x, float *y)\n{"
+    pragma("map(to:x[:n]) map(y[:n])")
+    print "    {"
+    for (i = 0; i < n; i++)
+        printf "        y[%d] = y[%d] * x[%d] + %d;\n", i, int(i / 2), i, i
+    print "#pragma omp parallel for\n        for (int i = 0; i < n; i++)\n" \
+        "            y[i] += x[i];\n    }\n}\nint main(void) { return 0; }"
+}
+
+function parallel(    i) {
+    print "void f(int n, const float *x, float *y)\n{"
+    pragma("map(to:x[:n]) map(y[:n])")
+    print "    {"
+    for (i = 0; i < n; i++)
+        printf "        y[%d] = 0;\n#pragma omp parallel for\n" \
+            "        for (int i = 0; i < n; i++)\n" \
+            "            y[i] += x[i] * %d;\n", i, i
+    print "    }\n}\nint main(void) { return 0; }"
+}
+
 BEGIN {
     print "#include <stdio.h>"
     if (what == "regions") regions()
     else if (what == "arrays") arrays()
+    else if (what == "serial") serial()
+    else if (what == "parallel") parallel()
     else statements()
 }

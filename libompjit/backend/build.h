@@ -103,6 +103,7 @@ void ompjit__build_drop_added(LLVMModuleRef m);
  * unrolled, for code that is not finished. */
 ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
                                           ompjit_error *err);
+ompjit_status ompjit__build_inline_runtime(struct build *b, ompjit_error *err);
 ompjit_status ompjit__build_drop_barriers(struct build *b, ompjit_error *err);
 void ompjit__build_drop_needless_barriers(struct build *b);
 ompjit_status ompjit__build_settle_modes(struct build *b, ompjit_error *err);

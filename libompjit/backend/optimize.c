@@ -160,6 +160,26 @@ ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
     return ompjit__build_passes(b, passes, err);
 }
 
+/* Before the run of openmp-opt that looks for no generic kernels any more. Its
+ * time grows with the third power of the regions of one function that calls the
+ * runtime's (AAInterFnReachability), 14 seconds for 100: in large functions they
+ * are inlined. In others openmp-opt may find out more of functions than of what
+ * has been inlined. */
+ompjit_status ompjit__build_inline_runtime(struct build *b, ompjit_error *err)
+{
+    enum { MUCH = 1000 };
+    static const char inlined[] =
+        "ipsccp,cgscc(inline," OMPJIT__CLEAN "),globaldce";
+    ompjit_status status = ompjit__build_passes(
+        b,
+        b->spmd ? "globaldce" : "globaldce,always-inline," OMPJIT__CLEAN
+                                ",globaldce",
+        err);
+    if (!status && (b->spmd || ompjit__largest_function(b->m) > MUCH))
+        status = ompjit__build_passes(b, inlined, err);
+    return status;
+}
+
 /* Barriers of regions that have been inlined stand at a kernel's ends, which
  * openmp-opt sees when nothing of the runtime is left before and behind them.
  * Its time grows with the square of what there is, minutes for 20,000
