@@ -56,7 +56,7 @@ struct ompjit__hostjit {
     struct ompjit__placed *_Atomic placed; /* that the code reads */
     const void *const *table; /* NULL until linked */
     struct causes *causes;    /* NULL: the core is not being linked */
-    bool beside; /* the first kernel is built beside it, for a launch to come */
+    unsigned lookups; /* that are still part of a first call */
 };
 
 /* Why a library is not there; OK: not needed or there. Errors are large, and so
@@ -311,14 +311,20 @@ static ompjit_status link_object(ompjit__hostjit *h, ompjit_error *err)
 
 /* ----------------------------------------------------------------- compile */
 
+/* A first call looks its function up, and may have done so before. Where its
+ * kernel is built beside the host half, the launch tells the front end to rest,
+ * and not these. */
+enum { LOOKUPS = 2 };
+
 /* The half by the compiler, beside which the module's kernels are built where it
  * can be told for what. */
 static ompjit_status compile(ompjit__hostjit *h, bool divide, ompjit_error *err)
 {
     ompjit__image_order next;
-    h->beside = ompjit__first_image(h->mod, &next);
+    bool beside = ompjit__first_image(h->mod, &next);
+    h->lookups = beside ? LOOKUPS : 0;
     return ompjit__door_half(&h->mod->ctx->compiler, &h->mod->unit, divide,
-                             h->beside ? &next : NULL, &h->made, err);
+                             beside ? &next : NULL, &h->made, err);
 }
 
 /* From the cache where it is there, and where it has not to be said why data is
@@ -584,12 +590,13 @@ ompjit_status ompjit__hostjit_function(ompjit_module *mod, const char *name,
 {
     ompjit_status status = OMPJIT_OK;
     pthread_mutex_lock(&mod->lock);
-    bool first = !mod->hostjit;
-    if (first)
+    if (!mod->hostjit)
         status = ompjit__hostjit_new(mod, &mod->hostjit, err);
-    bool building = first && !status && mod->hostjit->beside;
+    bool calling = !status && mod->hostjit->lookups;
+    if (calling)
+        mod->hostjit->lookups--;
     pthread_mutex_unlock(&mod->lock);
-    if (!building) /* else the launch does */
+    if (!calling)
         ompjit__frontend_rest(mod->ctx);
     if (!status)
         status = ompjit__hostjit_lookup(mod->hostjit, name, address, err);
