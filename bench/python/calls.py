@@ -23,6 +23,7 @@ void mapped(int n, double a, const double *x, double *y) {
 }
 """)
 kernel = module.kernels["axpy"]
+one = kernel[1]
 bound = kernel.bind(N, 2.0, dx, dy, teams=1)
 raw = module.function(
     "mapped", None, [ctypes.c_int, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
@@ -51,6 +52,7 @@ CALLS = {
     "numpy, y += 2*x": lambda: np.add(y, np.multiply(2.0, x), out=y),
     "ompjit, a bound launch": bound,
     "ompjit, a launch": lambda: kernel(N, 2.0, dx, dy, teams=1),
+    "ompjit, a launch, kernel[1]": lambda: one(N, 2.0, dx, dy),
     "ompjit, a function, numpy": lambda: module.mapped(N, 2.0, x, y),
     "ompjit, a function, addresses": lambda: raw(N, 2.0, at_x, at_y),
     "ompjit, elementwise, numpy": lambda: axpy(2.0, x, y),

@@ -10,15 +10,16 @@ import ctypes
 from ctypes import addressof, c_uint32, c_void_p, sizeof
 
 from . import TYPE_CHECKING, _abi as abi, _launcher
+from ._device import Device
 from ._launch import launch_options
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._device import Device
     from ._kernel import Kernel
+    from ._launch import Geometry
 else:
-    from ._typing import Any, Device, Kernel
+    from ._typing import Any, Geometry, Kernel
 
 _MOST = 32
 _POINTER, _INTEGER, _FLOAT = range(3)
@@ -57,9 +58,12 @@ def _type(kernel: Kernel, place: int) -> int | None:
     return _INTEGER if kernel._kinds[place] else None
 
 
-def form(kernel: Kernel, device: Device) -> tuple[Form, object] | None:
-    """The form of a kernel for calls without options, and what it points to;
-    None: Python makes all calls."""
+def form(
+    kernel: Kernel, teams: Geometry = None, threads: Geometry = None
+) -> tuple[Form, object] | None:
+    """The form of a kernel for calls without further options, and what it
+    points to; None: Python makes all calls."""
+    device = Device(kernel.context, 0)
     options = kernel.context.options
     # A call raises the exceptions of these functions, which Python alone does.
     calls_back = "log" in options or "on_report" in options
@@ -71,7 +75,7 @@ def form(kernel: Kernel, device: Device) -> tuple[Form, object] | None:
         device.address,
         nparams=len(kernel.params),
     )
-    launch = launch_options()
+    launch = launch_options(teams, threads)
     made.options = addressof(launch)
     made.buffers = device.is_host and "host_memory" not in options
     for place, to in enumerate(made.params[: made.nparams]):
@@ -88,8 +92,9 @@ def form(kernel: Kernel, device: Device) -> tuple[Form, object] | None:
     return made, launch
 
 
-def bind(kernel: Kernel, made: Form | None) -> None:
-    """Gives a kernel its form, which must live as long; None: it has none."""
+def bind(kernel: object, made: Form | None) -> None:
+    """Gives a kernel, or one with a geometry, its form, which must live as
+    long; None: it has none."""
     if _bind is not None:
         _bind(kernel, None if made is None else addressof(made))
 

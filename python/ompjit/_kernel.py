@@ -315,10 +315,9 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
     _call = launch
 
     def _usual_calls_by_c(self) -> None:
-        made = form(self, Device(self.context, 0))
-        self._form = made or ()
-        if made is not None:
-            bind(self, made[0])
+        self._form = form(self) or ()
+        if self._form:
+            bind(self, self._form[0])
 
     def _device(self, given: Device | None) -> Device:
         if given is not None:
@@ -352,10 +351,11 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
         return Bound(self, args, teams, threads, device, options)
 
 
-class Configured:
+@_native.by_vector
+class Configured(_native.Callable or object):  # type: ignore[misc]
     """A kernel with a geometry, as `kernel[teams, threads]` makes it."""
 
-    __slots__ = ("kernel", "teams", "threads")
+    __slots__ = ("kernel", "teams", "threads", "_form")
 
     def __init__(
         self, kernel: Kernel, teams: Geometry, threads: Geometry = None
@@ -363,11 +363,23 @@ class Configured:
         self.kernel = kernel
         self.teams = teams
         self.threads = threads
+        self._form: Any = None  # () where C cannot make the calls
+        bind(self, None)
 
-    def __call__(self, *args: Any, **options: Any) -> None:
+    def launch(self, *args: Any, **options: Any) -> None:
+        """As Kernel.launch."""
         self.kernel.launch(*args, **{**self._geometry(), **options})
+        if self._form is None:
+            self._form = form(self.kernel, self.teams, self.threads) or ()
+            if self._form:
+                bind(self, self._form[0])
 
-    launch = __call__
+    if TYPE_CHECKING or _native.Callable is None:
+        __call__ = launch
+    _call = launch
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configured, (self.kernel, self.teams, self.threads)
 
     def bind(self, *args: Any, **options: Any) -> Bound:
         return self.kernel.bind(*args, **{**self._geometry(), **options})

@@ -73,6 +73,20 @@ class Kernels(unittest.TestCase):
             again = pickle.loads(pickle.dumps(k))
             self.assertEqual((again.symbol, again.line), (k.symbol, k.line))
 
+    def test_a_geometry_is_kept(self):
+        k = ompjit.compile(SEVERAL).kernels["where"][3]
+        x = ompjit.zeros(1, "i4")
+        for _ in range(3):
+            k(x)
+            self.assertEqual(k.kernel.last_launch()["teams"], 3)
+        self.assertEqual(bool(k._form), _native.Callable is not None)
+        self.assertEqual(x.item(), 5)
+        for args in ((), (1.5,), (x, x)):
+            with self.assertRaises(ompjit.ArgumentError):
+                k(*args)
+        again = pickle.loads(pickle.dumps(k))
+        self.assertEqual((again.teams, again.threads), (3, None))
+
     def test_parameters(self):
         k = self.module.kernels["kinds"]
         self.assertEqual([p.name for p in k.params], list("abcdex"))
