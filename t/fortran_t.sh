@@ -345,6 +345,11 @@ expect='    10.500    -5.375     4.875    17.125     4.875
    16   15'
 prints_everywhere "constant arrays, and internal procedures" constants.f90
 prints "  with line tables" -q -g --device=host "$from/constants.f90"
+expect='  10.0  19.0  28.0  37.0  46.0  55.0  64.0  73.0
+   2.0   3.0   4.0   5.0   6.0   7.0   8.0   9.0
+  10.0  19.0  28.0  37.0  46.0'
+prints_everywhere "automatic arrays of procedures" automatic.f90
+prints "  under --check" -q --check --device=host "$from/automatic.f90"
 expect='shaped 2 4 6 8 10 12 14 16 18 20
 section 2 4 12 16 20 12 14 16 18 20
 held 4 8 24 32 40 48 56 32 36 40

@@ -15,6 +15,11 @@
  *                                 wrapper
  *   loops with ordered regions    are divided as others: they get one chunk, so
  *                                 that one thread does all in order
+ *   dummies                       are not promised to stay where they are: a
+ *                                 procedure gives their addresses to the other
+ *                                 threads of its parallel regions. With the
+ *                                 promise, openmp-opt takes an actual argument
+ *                                 for the stack of one thread
  *   calls without a line          get line 0: code that is inlined there would
  *                                 keep lines of another function
  *   stray lines                   dropped: the functions that flang makes for a
@@ -203,6 +208,21 @@ static void order_loops(LLVMModuleRef m)
     }
 }
 
+/* ---------------------------------------------------------------- dummies */
+
+/* Drops `captures`. LLVM finds it again where it is true. */
+static void share_dummies(LLVMModuleRef m)
+{
+    static const char name[] = "captures";
+    const unsigned kind =
+        LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+         f = LLVMGetNextFunction(f))
+        for (unsigned i = 1; i <= LLVMCountParams(f); i++)
+            if (!LLVMGetIntrinsicID(f))
+                LLVMRemoveEnumAttributeAtIndex(f, i, kind);
+}
+
 /* ------------------------------------------------------------------ lines */
 
 static void drop_lines(LLVMValueRef f)
@@ -245,5 +265,6 @@ void ompjit__mend_flang(LLVMModuleRef m)
     drop_kernels(m);
     wrap_tasks(m);
     order_loops(m);
+    share_dummies(m);
     mend_lines(m);
 }

@@ -134,16 +134,22 @@ static bool follows(LLVMBasicBlockRef block, LLVMBasicBlockRef begin)
     return true;
 }
 
-/* Has the local one size, and is it made once in each call of its function?
- * Before the main thread's code it may be stored to, as flang does with a
- * kernel's parameters. */
+static bool has_constant_size(LLVMValueRef local)
+{
+    return LLVMIsAConstantInt(LLVMGetOperand(local, 0));
+}
+
+/* Is the local made once in each call of its function? Before the main thread's
+ * code it may be stored to, as flang does with a kernel's parameters. */
 static bool is_plain(LLVMValueRef local, LLVMBasicBlockRef begin)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(local);
-    if (!begin || !LLVMIsAConstantInt(LLVMGetOperand(local, 0)) ||
+    if (!begin ||
         (block != LLVMGetEntryBasicBlock(function_of(local)) &&
          !follows(block, begin)))
         return false;
+    if (!has_constant_size(local))
+        return !is_early(local, begin);
     for (LLVMUseRef u = LLVMGetFirstUse(local); u; u = LLVMGetNextUse(u)) {
         LLVMValueRef user = LLVMGetUser(u);
         if (is_early(user, begin) && !stores_into(user, local) &&
@@ -181,9 +187,39 @@ static LLVMValueRef round_up(LLVMBuilderRef b, LLVMValueRef p, LLVMTypeRef i64,
     return LLVMBuildInBoundsGEP2(b, i8, p, &by, 1, "");
 }
 
+/* Bytes of the local, and of the room that its alignment may need. */
+static LLVMValueRef size_of(LLVMBuilderRef b, LLVMValueRef local,
+                            LLVMTypeRef i64)
+{
+    LLVMModuleRef m = LLVMGetGlobalParent(function_of(local));
+    uint64_t align = LLVMGetAlignment(local);
+    uint64_t one = LLVMABISizeOfType(LLVMGetModuleDataLayout(m),
+                                     LLVMGetAllocatedType(local));
+    LLVMValueRef n = LLVMBuildIntCast2(b, LLVMGetOperand(local, 0), i64, false,
+                                       "");
+    LLVMValueRef bytes = LLVMBuildMul(b, n, LLVMConstInt(i64, one, false), "");
+    return LLVMBuildAdd(
+        b, bytes,
+        LLVMConstInt(i64, align > GIVEN_ALIGN ? align - GIVEN_ALIGN : 0, false),
+        "");
+}
+
+/* Where the local's memory is taken: at the beginning of the main thread's code,
+ * or where its size is known. */
+static LLVMValueRef place_of(LLVMValueRef local, LLVMBasicBlockRef begin)
+{
+    if (!has_constant_size(local))
+        return local;
+    LLVMValueRef at = LLVMGetFirstInstruction(begin);
+    while (LLVMIsAPHINode(at) || (LLVMIsAAllocaInst(at) &&
+                                  has_constant_size(at)))
+        at = LLVMGetNextInstruction(at);
+    return at;
+}
+
 /*   %x = alloca i32
  *
- * becomes, at the beginning of the main thread's code and before each end,
+ * becomes, at its place and before each end,
  *
  *   %x = call ptr @__kmpc_alloc_shared(i64 4)
  *   call void @__kmpc_free_shared(ptr %x, i64 4)
@@ -200,16 +236,9 @@ static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
     LLVMValueRef f = function_of(local);
     bool kernel = ompjit__is_kernel(f);
     uint64_t align = LLVMGetAlignment(local);
-    uint64_t bytes = LLVMABISizeOfType(LLVMGetModuleDataLayout(m),
-                                       LLVMGetAllocatedType(local)) *
-                         LLVMConstIntGetZExtValue(LLVMGetOperand(local, 0)) +
-                     (align > GIVEN_ALIGN ? align - GIVEN_ALIGN : 0);
-    LLVMValueRef size = LLVMConstInt(i64, bytes, false);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
-    LLVMValueRef at = LLVMGetFirstInstruction(begin);
-    while (LLVMIsAPHINode(at) || LLVMIsAAllocaInst(at))
-        at = LLVMGetNextInstruction(at);
-    LLVMPositionBuilderBefore(b, at);
+    LLVMPositionBuilderBefore(b, place_of(local, begin));
+    LLVMValueRef size = size_of(b, local, i64);
     LLVMValueRef shared = LLVMBuildCall2(
         b, get, runtime_function(m, "__kmpc_alloc_shared", get), &size, 1, "");
     LLVMValueRef aligned =
@@ -231,28 +260,55 @@ static void move(LLVMModuleRef m, LLVMValueRef local, LLVMBasicBlockRef begin)
     LLVMInstructionEraseFromParent(local);
 }
 
+static void move_one(LLVMModuleRef m, LLVMValueRef local,
+                     ompjit__findings *findings)
+{
+    LLVMValueRef f = function_of(local);
+    LLVMBasicBlockRef begin =
+        ompjit__is_kernel(f) ? main_code(f) : LLVMGetEntryBasicBlock(f);
+    size_t n;
+    const char *name = LLVMGetValueName2(local, &n);
+    if (is_plain(local, begin))
+        move(m, local, begin);
+    else
+        ompjit__finding_at(findings, OMPJIT_ERR_ABI, local,
+                           "a parallel region refers to the local variable %s "
+                           "of a generic kernel, whose place is only known "
+                           "when it runs: take it from __kmpc_alloc_shared",
+                           *name ? name : "(without a name)");
+}
+
+/* Moves those of one function whose size is known when it runs. */
+static void move_sized(LLVMModuleRef m, LLVMValueRef f, ompjit__reached *locals,
+                       ompjit__findings *findings)
+{
+    LLVMBasicBlockRef block = LLVMGetLastBasicBlock(f);
+    for (; block; block = LLVMGetPreviousBasicBlock(block))
+        for (LLVMValueRef i = LLVMGetLastInstruction(block), before; i;
+             i = before) {
+            before = LLVMGetPreviousInstruction(i);
+            for (size_t k = 0; LLVMIsAAllocaInst(i) && k < locals->n; k++)
+                if (locals->functions[k] == i && !has_constant_size(i)) {
+                    locals->functions[k] = NULL;
+                    move_one(m, i, findings);
+                    break;
+                }
+        }
+}
+
 /* The stack of shared memory is freed in the reverse order: the first one that
  * is moved is taken last, and the first that is freed. */
-static void move_all(LLVMModuleRef m, const ompjit__reached *locals,
+static void move_all(LLVMModuleRef m, ompjit__reached *locals,
                      ompjit__findings *findings)
 {
     for (size_t i = 0; i < locals->n; i++) {
         LLVMValueRef local = locals->functions[i];
-        LLVMValueRef f = function_of(local);
-        LLVMBasicBlockRef begin =
-            ompjit__is_kernel(f) ? main_code(f) : LLVMGetEntryBasicBlock(f);
-        size_t n;
-        const char *name = LLVMGetValueName2(local, &n);
-        if (is_plain(local, begin))
-            move(m, local, begin);
-        else
-            ompjit__finding_at(findings, OMPJIT_ERR_ABI, local,
-                               "a parallel region refers to the local "
-                               "variable %s of a generic kernel, whose size "
-                               "or place is only known when it runs: take it "
-                               "from __kmpc_alloc_shared",
-                               *name ? name : "(without a name)");
+        if (local && !has_constant_size(local))
+            move_sized(m, function_of(local), locals, findings);
     }
+    for (size_t i = 0; i < locals->n; i++)
+        if (locals->functions[i])
+            move_one(m, locals->functions[i], findings);
 }
 
 ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
