@@ -241,6 +241,7 @@ static const char failing[] =
     "static int deeper(volatile char *p, int n) {\n"
     "  volatile char a[4096]; a[0] = p[0]; return deeper(a, n + 1) + a[n % 9]; }\n"
     "extern \"C\" {\n"
+    "int stores_null(int n) { int *p = 0; *p = n; return n; }\n"
     "int write_null(int n) { *(volatile int *)(long)n = 1; return 0; }\n"
     "int divide(int n) { return 7 / n; }\n"
     "int call_abort(int n) { abort(); }\n"
@@ -323,6 +324,8 @@ static const struct {
     const char *text; /* that the error has */
     int result;
 } fails[] = {
+    {"stores_null", 0, OMPJIT_ERR_DEVICE,
+     "stores_null: an illegal instruction", 0},
     {"write_null", 0, OMPJIT_ERR_DEVICE,
      "write_null: access to unmapped memory at", 0},
     {"write_null", 16, OMPJIT_ERR_DEVICE, "unmapped memory at 0x10", 0},

@@ -58,7 +58,7 @@ ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
         all ? machine_of(triple, cpu, all, opt_level, out, err)
             : ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
     if (!status && emulated_tls)
-        ompjit__emulate_tls(*out);
+        ompjit__host_half_options(*out);
     free(all);
     LLVMDisposeMessage(features);
     LLVMDisposeMessage(cpu);

@@ -50,7 +50,8 @@ ompjit_status ompjit__object_machine(const ompjit__arch *arch,
                                      unsigned opt_level,
                                      LLVMTargetMachineRef *out,
                                      ompjit_error *err);
-/* Thread-local variables by __emutls_get_address. emutls.cc */
-void ompjit__emulate_tls(LLVMTargetMachineRef tm);
+/* Thread-local variables by __emutls_get_address, and traps in code that cannot
+ * be reached. emutls.cc */
+void ompjit__host_half_options(LLVMTargetMachineRef tm);
 
 #endif

@@ -152,7 +152,8 @@ static void describe(char *text, size_t size)
                                    "result that is too large"
                                  : "a floating-point exception");
     else if (fault.signal == SIGILL)
-        snprintf(text, size, "an illegal instruction");
+        snprintf(text, size, "an illegal instruction, or what only undefined "
+                 "behavior reaches");
     else if (fault.signal == SIGTRAP)
         snprintf(text, size, "a breakpoint");
     else if (fault.signal == SIGABRT)
