@@ -75,6 +75,7 @@ ptx() {
             -S -o "$work/peer.s" "$work/$1.c")" s
 }
 for n in 100 1000 10000; do ptx statements $n statements; done
+for n in 100 1000 3000; do ptx accesses $n "statements with loads"; done
 for n in 100 1000 3000; do ptx serial $n "sequential statements"; done
 for n in 10 30 100; do ptx parallel $n "parallel regions"; done
 note "launches"

@@ -5,6 +5,7 @@
 #   regions     n functions with a target region each, of which main calls K
 #   arrays      a construct that maps n arrays
 #   statements  a loop of n statements
+#   accesses    a loop of n statements that each load from another place
 #   serial      a region of n stores by one thread, and a parallel loop
 #   parallel    a region of n parallel loops, with a store before each
 function pragma(text) { print "#pragma omp target " text }
@@ -48,6 +49,15 @@ function statements(    i) {
     print "        y[i] = a + b;\n    }\n}\nint main(void) { return 0; }"
 }
 
+function accesses(    i) {
+    print "void f(int n, const float *x, float *y)\n{"
+    pragma("teams distribute parallel for map(to:x[:n]) map(y[:n])")
+    print "    for (int i = 0; i < n; i++) {"
+    for (i = 0; i < n; i++)
+        printf "        y[i] += x[(i + %d) %% n] * %d.5f;\n", i, i
+    print "    }\n}\nint main(void) { return 0; }"
+}
+
 function serial(    i) {
     print "void f(int n, const float *x, float *y)\n{"
     pragma("map(to:x[:n]) map(y[:n])")
@@ -73,6 +83,7 @@ BEGIN {
     print "#include <stdio.h>"
     if (what == "regions") regions()
     else if (what == "arrays") arrays()
+    else if (what == "accesses") accesses()
     else if (what == "serial") serial()
     else if (what == "parallel") parallel()
     else statements()

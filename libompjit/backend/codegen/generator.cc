@@ -14,6 +14,7 @@
 #include <llvm/Pass.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "llvm/cut_block.h"
 #include "passes/loops/strength_reduction.h"
 extern "C" {
 #include "backend/codegen/emit.h"
@@ -85,7 +86,38 @@ static void tune_long_functions(llvm::Module &m)
     }
 }
 
+/* Instructions of a block that passes for a GPU take too long for. */
+constexpr unsigned TOO_LONG = 1000;
+
+static bool has_long_blocks(const llvm::Module &m)
+{
+    return llvm::any_of(m, [](const llvm::Function &f) {
+        return llvm::any_of(f, [](const llvm::BasicBlock &b) {
+            return b.size() > TOO_LONG;
+        });
+    });
+}
+
 namespace {
+
+/* Cuts long blocks for the vectorizer of a GPU's loads and stores, which compares
+ * each address with up to 64 others of its block: what is to be one access stands
+ * close together. Preparation for code joins them again. */
+struct CutBlocks : llvm::FunctionPass {
+    static inline char ID = 0;
+    CutBlocks() : FunctionPass(ID)
+    {
+    }
+
+    bool runOnFunction(llvm::Function &f) override
+    {
+        constexpr unsigned PIECE = 128;
+        bool any = false;
+        for (llvm::BasicBlock &b : llvm::make_early_inc_range(f))
+            any |= ompjit::cut_block(b, PIECE, TOO_LONG, "ompjit.piece");
+        return any;
+    }
+};
 
 /* The passes, and what they write. */
 struct Passes : llvm::legacy::PassManagerBase {
@@ -95,11 +127,12 @@ struct Passes : llvm::legacy::PassManagerBase {
     llvm::Triple::ArchType arch;
     ompjit__passes wanted;
     bool reducible; /* loops of the modules that they are for are */
+    bool long_blocks; /* a GPU's modules have them */
 
     Passes(const llvm::TargetMachine &tm, ompjit__passes passes,
-           bool with_loops)
+           bool with_loops, bool with_long_blocks)
         : out(bytes), arch(tm.getTargetTriple().getArch()), wanted(passes),
-          reducible(with_loops)
+          reducible(with_loops), long_blocks(with_long_blocks)
     {
     }
 
@@ -138,13 +171,23 @@ struct Passes : llvm::legacy::PassManagerBase {
         }
     }
 
+    /* Its time grows with the square of the addresses that it sees. */
+    bool is_too_slow(llvm::StringRef name) const
+    {
+        return long_blocks && name == "Straight line strength reduction";
+    }
+
     void add(llvm::Pass *pass) override
     {
         llvm::StringRef name = pass->getPassName();
-        if (is_idle(name) || (wanted == OMPJIT__PASSES_LEAN && is_slow(name)))
+        if (is_idle(name) || is_too_slow(name) ||
+            (wanted == OMPJIT__PASSES_LEAN && is_slow(name)))
             delete pass;
-        else
+        else {
+            if (long_blocks && name == "GPU Load and Store Vectorizer")
+                all.add(new CutBlocks);
             all.add(pass);
+        }
     }
 };
 
@@ -164,14 +207,21 @@ struct ompjit__generator {
     }
 
     /* NULL: the machine has no such files. */
+    std::unique_ptr<Passes> make(ompjit__passes wanted, bool reducible,
+                                 bool long_blocks)
+    {
+        auto passes =
+            std::make_unique<Passes>(tm, wanted, reducible, long_blocks);
+        if (tm.addPassesToEmitFile(*passes, passes->out, nullptr, type))
+            passes.reset();
+        return passes;
+    }
+
     Passes *set_up(ompjit__passes wanted, bool reducible)
     {
         std::unique_ptr<Passes> &passes = find(wanted, reducible);
-        if (passes)
-            return passes.get();
-        passes = std::make_unique<Passes>(tm, wanted, reducible);
-        if (tm.addPassesToEmitFile(*passes, passes->out, nullptr, type))
-            passes.reset();
+        if (!passes)
+            passes = make(wanted, reducible, false);
         return passes.get();
     }
 };
@@ -211,18 +261,21 @@ bool ompjit__generator_run(ompjit__generator *g, LLVMModuleRef ref,
     llvm::Module &m = *llvm::unwrap(ref);
     bool reducible = wanted == OMPJIT__PASSES_LEAN &&
                      is_reducible(m, g->tm.getTargetTriple().getArch());
-    Passes *passes = g->set_up(wanted, reducible);
+    bool gpu = g->tm.getTargetTriple().getArch() == llvm::Triple::nvptx64;
+    std::unique_ptr<Passes> once;
+    if (!gpu)
+        tune_long_functions(m);
+    else if (has_long_blocks(m))
+        once = g->make(wanted, reducible, true);
+    Passes *passes = once ? once.get() : g->set_up(wanted, reducible);
     if (!passes)
         return false;
-    bool is_last = passes->arch == llvm::Triple::nvptx64 &&
-                   llvm::any_of(m.globals(), is_remembered);
+    bool is_last = gpu && llvm::any_of(m.globals(), is_remembered);
     m.setDataLayout(g->tm.createDataLayout());
-    if (passes->arch != llvm::Triple::nvptx64)
-        tune_long_functions(m);
     passes->all.run(m);
     take(to, passes->bytes.data(), passes->bytes.size());
     passes->bytes.clear();
-    if (is_last)
+    if (is_last && !once)
         g->find(wanted, reducible).reset();
     return true;
 }

@@ -10,48 +10,23 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "llvm/cut_block.h"
+
 // passes/execution/execution.h is C.
 extern "C" {
 void ompjit__cut_blocks(LLVMModuleRef m);
 void ompjit__join_blocks(LLVMModuleRef m);
 }
 
-namespace {
-
-/* Instructions of a piece, and of a block that is left whole. */
-enum { PIECE = 64, WHOLE = 4 * PIECE };
-
 /* Of a branch from a piece to the next. */
-const char mark[] = "ompjit.piece";
-
-/* Variables of the stack stay in a function's first block. */
-void cut(llvm::BasicBlock &block)
-{
-    llvm::SmallVector<llvm::Instruction *> begins;
-    unsigned size = 0;
-    for (llvm::Instruction &i : block) {
-        if (llvm::isa<llvm::AllocaInst>(i))
-            begins.clear();
-        if (++size % PIECE == 0 && !i.isTerminator() &&
-            !llvm::isa<llvm::PHINode>(i))
-            begins.push_back(&i);
-    }
-    if (size <= WHOLE)
-        return;
-    llvm::MDNode *empty = llvm::MDNode::get(block.getContext(), {});
-    for (llvm::Instruction *begin : llvm::reverse(begins)) {
-        block.splitBasicBlock(begin, "piece");
-        block.getTerminator()->setMetadata(mark, empty);
-    }
-}
-
-} // namespace
+static const char mark[] = "ompjit.piece";
 
 void ompjit__cut_blocks(LLVMModuleRef m)
 {
+    enum { PIECE = 64, WHOLE = 4 * PIECE };
     for (llvm::Function &f : *llvm::unwrap(m))
         for (llvm::BasicBlock &block : llvm::make_early_inc_range(f))
-            cut(block);
+            ompjit::cut_block(block, PIECE, WHOLE, mark);
 }
 
 void ompjit__join_blocks(LLVMModuleRef m)
