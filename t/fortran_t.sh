@@ -350,6 +350,8 @@ expect='  10.0  19.0  28.0  37.0  46.0  55.0  64.0  73.0
   10.0  19.0  28.0  37.0  46.0'
 prints_everywhere "automatic arrays of procedures" automatic.f90
 prints "  under --check" -q --check --device=host "$from/automatic.f90"
+expect=55
+prints_everywhere "a function that calls itself" recursive.f90
 expect='shaped 2 4 6 8 10 12 14 16 18 20
 section 2 4 12 16 20 12 14 16 18 20
 held 4 8 24 32 40 48 56 32 36 40

@@ -30,6 +30,7 @@ struct build {
     enum ompjit__route route;
     ompjit__passes passes; /* LEAN: the template was nothing but its kernel */
     bool spmd; /* all kernels are; known once the runtime is linked */
+    bool breaks; /* openmp-opt has made invalid IR of the module: none runs */
     bool plain; /* they are, and the runtime is the plain one */
     bool flat;  /* threads have no states: ompjit__is_flat */
     /* the unit's code, of its own */

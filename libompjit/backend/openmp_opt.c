@@ -7,10 +7,12 @@
  *
  *     copy the module
  *     openmp-opt ---- few rounds were allowed, and did not do: back to the copy
+ *       the module is broken: back to the copy
  *     look at each kernel that is SPMD now
  *       all are right: done
  *       some are not: back to the copy, marked; openmp-opt once more
  */
+#include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +125,7 @@ static void go_back(struct build *b, LLVMModuleRef *copy)
 }
 
 /* The module is as it was, for good. */
-static void leave_out(struct build *b, LLVMModuleRef *copy)
+static void leave_out(struct build *b, LLVMModuleRef *copy, const char *why)
 {
     go_back(b, copy);
     for (unsigned i = 0; i < b->unit->nkernels; i++) {
@@ -135,9 +137,21 @@ static void leave_out(struct build *b, LLVMModuleRef *copy)
                 &(ompjit__remark){
                     .id = OMPJIT__REMARK_OMPJIT110,
                     .what = "What openmp-opt did to the kernel is taken back",
-                    .why = "its analysis did not end within the rounds that "
-                           "the option openmp-opt-max-iterations allows"});
+                    .why = why});
     }
+}
+
+static const char endless_why[] =
+    "its analysis did not end within the rounds that the option "
+    "openmp-opt-max-iterations allows";
+static const char broken_why[] =
+    "it has made invalid IR of the module, which is a mistake of LLVM's";
+
+/* Has LLVM 22's openmp-opt broken the module? In functions that call themselves
+ * it may use a value before that is there. */
+static bool is_broken(const struct build *b)
+{
+    return LLVMVerifyModule(b->m, LLVMReturnStatusAction, NULL);
 }
 
 /* Appends what was done. What is found in code that the runtime is a part of is
@@ -170,7 +184,7 @@ ompjit_status ompjit__build_openmp_opt(struct build *b, ompjit_error *err)
     LLVMModuleRef copy = few ? LLVMCloneModule(b->m) : NULL;
     ompjit_status status = run(b, &remarks, err);
     if (!status && is_cut_short(b, &remarks))
-        leave_out(b, &copy);
+        leave_out(b, &copy, endless_why);
     else
         add_done(&b->image->remarks, &remarks);
     if (copy)
@@ -325,10 +339,14 @@ static bool attempt(struct build *b, bool *wrong, ompjit_status *status,
     bool failed = false;
     LLVMModuleRef copy = LLVMCloneModule(b->m);
     *status = run(b, &remarks, err);
-    bool endless = !*status && is_cut_short(b, &remarks);
-    unsigned n = *status || endless ? 0 : judge(b, wrong, &ours, &failed);
-    if (endless)
-        leave_out(b, &copy);
+    const char *why = *status                      ? NULL
+                      : is_cut_short(b, &remarks) ? endless_why
+                      : is_broken(b)              ? broken_why
+                                                  : NULL;
+    unsigned n = *status || why ? 0 : judge(b, wrong, &ours, &failed);
+    b->breaks |= why == broken_why;
+    if (why)
+        leave_out(b, &copy, why);
     else if (n)
         go_back(b, &copy);
     else if (!*status) {
