@@ -393,6 +393,12 @@ class ndarray(Arithmetic):
     def __complex__(self) -> complex:
         return complex(self.item())
 
+    def __format__(self, spec: str) -> str:
+        """Of one element as of a number: f"{x[0]:.2f}"."""
+        if self.shape or not spec:
+            return super().__format__(spec)
+        return format(self.item(), spec)
+
     def __bool__(self) -> bool:
         return bool(self.item())
 

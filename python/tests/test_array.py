@@ -15,6 +15,12 @@ HOST = ompjit.device().is_host
 
 
 class Copies(unittest.TestCase):
+    def test_format(self):
+        a = ompjit.full(2, 1.25)
+        self.assertEqual(f"{a[0]:.1f} {a[0]} {a}", f"1.2 {a[0]!s} {a!s}")
+        with self.assertRaises(TypeError):
+            f"{a:.1f}"
+
     def test_pickle_and_copy(self):
         for kind in ("?", "i1", "u2", "i8", "f2", "f4", "f8", "c8", "c16"):
             for shape in ((), (0,), (3,), (2, 3)):
