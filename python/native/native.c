@@ -551,9 +551,10 @@ static bool is_taken(void)
     return __atomic_exchange_n(&taken, true, __ATOMIC_SEQ_CST);
 }
 
-/* The type of functions; None where another interpreter has it. head: bytes of an object of Python's own; functions:
- * of the C library, in the order of _native.py; main: the calling thread is
- * Python's main one. With the GIL; once. NULL: Python's exception is set. */
+/* The type of functions; None where another interpreter has it. head: bytes of
+ * an object of Python's own; functions: of the C library, in the order of
+ * _native.py; main: the calling thread is Python's main one. With the GIL; once.
+ * NULL: Python's exception is set. */
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,
                            object *watches, object *is_plain, int main);
 object *ompjit_python_type(ssize_t head, void *const *functions, object *raise,

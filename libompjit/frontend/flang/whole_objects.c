@@ -6,7 +6,7 @@
  * though the region's statements or the bounds of its loops name them. Its mark
  * for that goes, and LLVM maps the whole object:
  *
- *   %9 = omp.map.info var_ptr(%3#1 : ...) ... members(%8, %7 : [2], [2, 0] : ...)
+ *   %9 = omp.map.info var_ptr(%3#1 : ...) ... members(%8, %7 : [2], [2, 0] : ..)
  *        -> ... {name = "s", partial_map = true}
  *   omp.target host_eval(%5 -> %arg0, ...) map_entries(%9 -> %arg1, ... {
  *     %10:2 = hlfir.declare %arg1 ...

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Corrects what flang 22 makes of use_device_addr and use_device_ptr for arrays
- * that have a descriptor, allocatables, pointers and dummies of assumed shape. In
- * the region such an array is to be at its device address. flang asks the
+ * that have a descriptor, allocatables, pointers and dummies of assumed shape.
+ * In the region such an array is to be at its device address. flang asks the
  * runtime for an address, and takes what it gets for the address of a
  * descriptor:
  *
