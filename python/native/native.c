@@ -547,8 +547,8 @@ static void after_fork(void)
  * which subinterpreters are others. */
 static bool is_taken(void)
 {
-    static bool taken;
-    return __atomic_exchange_n(&taken, true, __ATOMIC_SEQ_CST);
+    static bool is;
+    return __atomic_exchange_n(&is, true, __ATOMIC_SEQ_CST);
 }
 
 /* The type of functions; None where another interpreter has it. head: bytes of
