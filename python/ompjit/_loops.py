@@ -4,7 +4,8 @@
 On the CPU the innermost loop is one of its own, for vectors, and the others,
 times pieces of it, are shared by threads. A vector across two lines of the
 cache takes twice as long, so a piece begins with the elements before a line of
-one array. On a GPU one loop goes over all elements, so that neighbours access
+one array; not where it is summed, since sums would depend on where an array
+begins. On a GPU one loop goes over all elements, so that neighbours access
 neighbours.
 """
 from __future__ import annotations

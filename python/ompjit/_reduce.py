@@ -29,8 +29,6 @@ from ._loops import (
     loads,
     number_params,
     pointers,
-    row,
-    turns,
     unravel,
 )
 from ._make import empty
@@ -669,36 +667,29 @@ def _step(
 
 
 def _piece(
-    reduction: Reduction,
-    types: Types,
-    step: str,
-    specs: Sequence[ArraySpec],
-    loops: int,
-    begin: str,
-    end: str,
+    reduction: Reduction, types: Types, step: str, var: str, begin: str, end: str
 ) -> str:
-    """Reduces a stretch of the innermost of the loops to `part`, in lanes."""
+    """Reduces a stretch of the innermost loop to `part`, in lanes."""
     lane, identity = types.lane.c, _identity(reduction.op, types.lane)
     called = _combine(reduction.op, types.total)[0]
-    indices = [f"j{d}" for d in range(loops)]
-    var = indices[-1]
     return (
-        f"        {lane} one = {identity}, lane[{LANES}];\n"
+        f"        {lane} one = {identity};\n"
         f"        {types.total.c} part = {_identity(reduction.op, types.total)};\n"
+        f"        long at = {begin};\n"
+        f"        if ({end} - at >= {2 * LANES}) {{\n"
+        f"        {lane} lane[{LANES}];\n"
         f"        for (int l = 0; l < {LANES}; l++) lane[l] = {identity};\n"
-        f"{turns(row(specs, indices), begin, end)}"
-        "        long at = from;\n"
-        f"        for (; at + {LANES} <= to; at += {LANES}) {{\n"
+        f"        for (; at + {LANES} <= {end}; at += {LANES}) {{\n"
         "        #pragma omp simd\n"
         f"        for (int l = 0; l < {LANES}; l++) {{\n"
         f"        const long {var} = at + l;\n"
         f"{step.replace('@', 'lane[l]')}        }}\n        }}\n"
-        "        for (; at < to; at++) {\n"
-        f"        const long {var} = at;\n"
-        f"{step.replace('@', 'one')}        }}\n        }}\n"
-        f"        if ({end} - {begin} >= {LANES})\n"
         f"        for (int l = 0; l < {LANES}; l++)\n"
         f"            part = {called}(part, ({types.total.c})lane[l]);\n"
+        "        }\n"
+        f"        for (; at < {end}; at++) {{\n"
+        f"        const long {var} = at;\n"
+        f"{step.replace('@', 'one')}        }}\n"
         f"        part = {called}(part, ({types.total.c})one);\n"
     )
 
@@ -743,7 +734,7 @@ def _whole_source(
             f"        const long end = begin + {PIECE} < n{last} ? "
             f"begin + {PIECE} : n{last};\n"
             f"{unravel(last, '(o / pieces)', '        ')}"
-            f"{_piece(reduction, types, step, specs, count, 'begin', 'end')}"
+            f"{_piece(reduction, types, step, f'j{last}', 'begin', 'end')}"
             f"        r = {called}(r, part);\n    }}\n"
         )
     else:
@@ -841,7 +832,7 @@ def _axes_source(
             f"        {types.total.c} all = "
             f"{_identity(reduction.op, types.total)};\n"
             f"{nest}        {{\n"
-            f"{_piece(reduction, types, step, specs, count, '0', f'n{last}')}"
+            f"{_piece(reduction, types, step, f'j{last}', '0', f'n{last}')}"
             f"        all = {called}(all, part);\n        }}\n"
             f"        p_out[{place}] = ({types.result.c})all;\n    }}\n"
         )

@@ -278,7 +278,7 @@ def _sources(
     called = _combine(scan.op, types.total)[0]
     step = _step(scan, body, types, inner, "@")
     reduce = (
-        f"{begin}{_piece(scan, types, step, specs, loops, 'begin', 'end')}"
+        f"{begin}{_piece(scan, types, step, f'j{last}', 'begin', 'end')}"
         "        p_sums[o] = part;\n    }\n}\n"
     )
     indices = [f"j{d}" for d in range(loops)]
