@@ -78,6 +78,7 @@ wider 28 16
 array 26
 module 26
 passed 60
+concurrently 32
 held 26
 ptr 26' ./objects
 # flang's mappers divide a size, exactly, by what is no divisor of it.

@@ -382,10 +382,13 @@ wider 28 16
 array 26
 module 26
 passed 60
+concurrently 32
 held 26
 ptr 26'
 prints_everywhere "components of objects beside allocatable ones" objects.F90
 prints "  copied" -q --device=host --host-memory=separate "$from/objects.F90"
+prints "  do concurrent" -q -fdo-concurrent-to-openmp=device --device=host \
+    "$from/objects.F90"
 prints "  beside COMMON" -q -DCOMMON_BLOCK --device=host "$from/objects.F90"
 prints "  beside a constant array" -q -g -DCONSTANTS --device=host \
     "$from/objects.F90"

@@ -210,6 +210,15 @@ contains
     type(dims), intent(in) :: d
     area = d%nx * d%ny
   end function
+  subroutine concurrently(g)
+    type(grid), intent(inout) :: g
+    integer :: i
+    call fill(g)
+    do concurrent (i = 1:g%d%nx)
+      g%u(i, 2) = g%u(i, 2) * g%scale + g%w(2)
+    end do
+    call show('concurrently', [sum(g%u)])
+  end subroutine
   subroutine held(g)
     type(grid), intent(inout) :: g
     integer :: i
@@ -243,6 +252,7 @@ program objects
   call array(q)
   call of_module
   call passed(g)
+  call concurrently(g)
   call held(g)
   r => g
   call ptr(r)

@@ -57,10 +57,10 @@ static int run(struct fortran *f, const ompjit__args *words)
 }
 
 /* As run, `quiet` without flang's warning about a version of OpenMP, which is
- * not the user's, or has been told for the host's half. Sets f->needs_hlfir and
- * f->needs_repair. */
+ * not the user's, or has been told for the host's half; `silent` without any,
+ * unless it fails. Sets f->needs_hlfir and f->needs_repair. */
 static int run_and_read(struct fortran *f, const ompjit__args *words,
-                        bool quiet)
+                        bool quiet, bool silent)
 {
     static const char warning[] = "warning: OpenMP support for version ";
     ompjit__buf text = {0};
@@ -72,7 +72,7 @@ static int run_and_read(struct fortran *f, const ompjit__args *words,
     f->needs_hlfir = status && ompjit__flang_needs_hlfir(&text);
     f->needs_repair = status && ompjit__flang_uses_outside(&text) &&
                       ompjit__executable(f->flang->fir_opt);
-    bool shows = !f->needs_hlfir && !f->needs_repair;
+    bool shows = !f->needs_hlfir && !f->needs_repair && (status || !silent);
     for (char *line = text.data; line && *line && shows;) {
         size_t n = strcspn(line, "\n");
         n += line[n] != 0;
@@ -240,8 +240,9 @@ static int run_changed(struct fortran *f, const struct files *files,
     ompjit__args_add(&words, "-x");
     ompjit__args_add(&words, c->input ? c->language : command->v[end + 1]);
     ompjit__args_add(&words, c->input ? c->input : command->v[end + 2]);
-    bool quiet = c->device || c->keeps_loops || c->again || f->own_version;
-    int status = run_and_read(f, &words, quiet);
+    bool silent = c->device || c->again; /* the host's half has told all */
+    bool quiet = silent || c->keeps_loops || f->own_version;
+    int status = run_and_read(f, &words, quiet, silent);
     ompjit__args_free(&words);
     return status;
 }

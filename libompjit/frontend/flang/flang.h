@@ -149,7 +149,7 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
  * may. */
 struct ompjit__fortran_names {
     bool storage; /* COMMON or EQUIVALENCE                             */
-    bool objects; /* target regions and components, in one text of them */
+    bool objects; /* regions, or `concurrent`, and components in one text */
 };
 
 /* All are true where memory is short. */
