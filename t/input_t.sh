@@ -99,9 +99,14 @@ $(grep -c ' = and i64 .*, 63' "$tmp/mended.ll")" "4 4" \
 runs "shared locals of more alignment" "$tmp/wide.ll" "$tmp/locals-host.ll"
 sed '/%n = /s/alloca .*/alloca i32, i32 %limit/' "$tmp/plain.ll" \
     >"$tmp/long.ll"
+runs "a shared local whose size is known when it runs" "$tmp/long.ll" \
+    "$tmp/locals-host.ll"
+sed '/%n = /s/.*alloca .*/  br i1 true, label %later, label %later\
+later:\
+&/' "$tmp/plain.ll" >"$tmp/later.ll"
 fails_with 'counted: .*a parallel region refers to the local variable n of' \
-    "a shared local of unknown size" \
-    "$ompjit" compile "$tmp/long.ll" -o "$tmp/long.ptx"
+    "a shared local of unknown place" \
+    "$ompjit" compile "$tmp/later.ll" -o "$tmp/later.ptx"
 right='1011 2011 3011 4011 5011 6011 7011 8011'
 "$ompjit" compile "$srcdir/t/programs/shared_detours.c" -o "$tmp/locals.ll" &&
     "$ompjit" compile "$srcdir/t/programs/shared_detours.c" --emit host-ll \

@@ -160,22 +160,47 @@ ompjit_status ompjit__build_llvm_pipeline(struct build *b, bool simplify,
     return ompjit__build_passes(b, passes, err);
 }
 
+static LLVMValueRef caller_of(LLVMUseRef use)
+{
+    LLVMValueRef call = LLVMGetUser(use);
+    return LLVMIsACallInst(call)
+               ? LLVMGetBasicBlockParent(LLVMGetInstructionParent(call))
+               : NULL;
+}
+
+/* Does one function start more parallel regions than this? */
+static bool starts_many(LLVMModuleRef m)
+{
+    enum { MANY = 8 };
+    LLVMValueRef start = LLVMGetNamedFunction(m, "__kmpc_parallel_60");
+    LLVMUseRef u = start ? LLVMGetFirstUse(start) : NULL;
+    for (; u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef f = caller_of(u);
+        unsigned n = 0;
+        for (LLVMUseRef v = u; f && v; v = LLVMGetNextUse(v))
+            n += caller_of(v) == f;
+        if (n > MANY)
+            return true;
+    }
+    return false;
+}
+
 /* Before the run of openmp-opt that looks for no generic kernels any more. Its
  * time grows with the third power of the regions of one function that calls the
- * runtime's (AAInterFnReachability), 14 seconds for 100: in large functions they
- * are inlined. In others openmp-opt may find out more of functions than of what
- * has been inlined. */
+ * runtime's (AAInterFnReachability), 14 seconds for 100: where a function has
+ * many, they are inlined. In others openmp-opt may find out more of functions
+ * than of what has been inlined. */
 ompjit_status ompjit__build_inline_runtime(struct build *b, ompjit_error *err)
 {
-    enum { MUCH = 1000 };
     static const char inlined[] =
         "ipsccp,cgscc(inline," OMPJIT__CLEAN "),globaldce";
+    const bool all = b->spmd || starts_many(b->m);
     ompjit_status status = ompjit__build_passes(
         b,
         b->spmd ? "globaldce" : "globaldce,always-inline," OMPJIT__CLEAN
                                 ",globaldce",
         err);
-    if (!status && (b->spmd || ompjit__largest_function(b->m) > MUCH))
+    if (!status && all)
         status = ompjit__build_passes(b, inlined, err);
     return status;
 }

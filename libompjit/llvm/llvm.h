@@ -80,9 +80,7 @@ void ompjit__finding_at(ompjit__findings *f, ompjit_status status,
  * code: removes them, adds them again. llvm/module_flags.cc */
 void ompjit__drop_openmp_flags(LLVMModuleRef m);
 void ompjit__add_openmp_flags(LLVMModuleRef m);
-/* The instructions of all functions, and of the largest.
- * llvm/module_flags.cc */
+/* The instructions of all functions. llvm/module_flags.cc */
 unsigned ompjit__instruction_count(LLVMModuleRef m);
-unsigned ompjit__largest_function(LLVMModuleRef m);
 
 #endif

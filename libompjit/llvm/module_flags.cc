@@ -5,7 +5,6 @@
  * leaves a module alone; on one that is no longer GPU code it would rewrite
  * execution modes without the code for them.
  */
-#include <algorithm>
 #include <cstring>
 #include <llvm-c/Core.h>
 #include <llvm/IR/Module.h>
@@ -13,7 +12,6 @@
 extern "C" void ompjit__drop_openmp_flags(LLVMModuleRef m);
 extern "C" void ompjit__add_openmp_flags(LLVMModuleRef m);
 extern "C" unsigned ompjit__instruction_count(LLVMModuleRef m);
-extern "C" unsigned ompjit__largest_function(LLVMModuleRef m);
 
 void ompjit__drop_openmp_flags(LLVMModuleRef m)
 {
@@ -38,12 +36,4 @@ void ompjit__add_openmp_flags(LLVMModuleRef m)
 unsigned ompjit__instruction_count(LLVMModuleRef m)
 {
     return llvm::unwrap(m)->getInstructionCount();
-}
-
-unsigned ompjit__largest_function(LLVMModuleRef m)
-{
-    unsigned largest = 0;
-    for (const llvm::Function &f : *llvm::unwrap(m))
-        largest = std::max(largest, f.getInstructionCount());
-    return largest;
 }
