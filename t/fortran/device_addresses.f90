@@ -131,6 +131,12 @@ program device_addresses
   !$omp end target data
   !$omp target exit data map(from: c)
   call show('planes', [m, c])
+  if (command_argument_count() == 0) then
+    !$omp target data map(tofrom: c) use_device_addr(c)
+    call twice(c, 3)
+    !$omp end target data
+  end if
+  call show('mapped', c)
   s = 1
   call explicit(s, 4); call show('explicit', s)
   allocate (q(3)); q = 5

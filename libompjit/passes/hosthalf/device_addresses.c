@@ -24,6 +24,8 @@
  * attribute, extra }, and has three numbers for each dimension. An addendum, of
  * two words, follows where `extra` says so.
  */
+#include <string.h>
+
 #include <llvm-c/Core.h>
 
 #include "abi/offload.h"
@@ -305,8 +307,27 @@ static void repair_entry(LLVMBuilderRef b, const struct entry *e,
 
 /* ------------------------------------------------------------------ regions */
 
-/* The branch that alone leads to the block, if it is the true side of a
- * condition and nothing happens on the other; or NULL. */
+/* Does a branch of that condition lead from the block to the end of a data
+ * region? */
+static bool ends_region(LLVMBasicBlockRef block, LLVMValueRef condition)
+{
+    size_t n;
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
+    if (!LLVMIsABranchInst(last) || !LLVMIsConditional(last) ||
+        LLVMGetCondition(last) != condition)
+        return false;
+    LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetSuccessor(last, 0));
+    for (; i; i = LLVMGetNextInstruction(i))
+        if (LLVMIsACallInst(i) &&
+            !strcmp(LLVMGetValueName2(LLVMGetCalledValue(i), &n),
+                    "__tgt_target_data_end_mapper"))
+            return true;
+    return false;
+}
+
+/* The branch of the clause `if` that alone leads to the block. On its other side
+ * nothing happens before the branch of the region's end, which has the same
+ * condition. NULL: the construct has no such clause. */
 static LLVMValueRef branch_to(LLVMBasicBlockRef block)
 {
     LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
@@ -315,8 +336,11 @@ static LLVMValueRef branch_to(LLVMBasicBlockRef block)
         LLVMGetSuccessor(branch, 0) != block)
         return NULL;
     LLVMValueRef other = LLVMGetFirstInstruction(LLVMGetSuccessor(branch, 1));
-    return LLVMIsABranchInst(other) && !LLVMIsConditional(other) ? branch
-                                                                 : NULL;
+    return LLVMIsABranchInst(other) && !LLVMIsConditional(other) &&
+                   ends_region(LLVMGetSuccessor(other, 0),
+                               LLVMGetCondition(branch))
+               ? branch
+               : NULL;
 }
 
 /* Has the region begin in any case: on the initial device where the condition
@@ -346,15 +370,13 @@ static LLVMValueRef begin_always(LLVMBuilderRef b, LLVMValueRef call,
     return condition;
 }
 
-/* Is an address that the call returns used? Then flang has made one version of
- * the statements. */
-static bool returns_used(LLVMValueRef call, LLVMValueRef types, unsigned n)
+/* Is an address that the call may have returned used? Then flang has made one
+ * version of the statements. */
+static bool returns_used(LLVMValueRef call, unsigned n)
 {
     LLVMValueRef bases = array_of(call, BASES);
     for (unsigned i = 0; i < n; i++) {
         struct walk w = walk_slot(bases, i);
-        if (!(type_of(types, i) & OMPJIT__MAP_RETURN_PARAM))
-            continue;
         for (LLVMValueRef user; (user = next_user(&w));)
             if (LLVMIsALoadInst(user))
                 return true;
@@ -368,14 +390,13 @@ static void repair_call(LLVMBuilderRef b, LLVMValueRef call)
     unsigned n = types ? LLVMGetArrayLength(LLVMTypeOf(
                              LLVMGetInitializer(types)))
                        : 0;
-    if (!returns_used(call, types, n))
+    if (!returns_used(call, n))
         return;
     LLVMValueRef branch = branch_to(LLVMGetInstructionParent(call));
     LLVMValueRef condition = branch ? begin_always(b, call, branch) : NULL;
     for (unsigned i = 0; i < n; i++) {
         const struct entry e = {call, i, condition};
-        if (type_of(types, i) & OMPJIT__MAP_RETURN_PARAM)
-            repair_entry(b, &e, types, n);
+        repair_entry(b, &e, types, n);
     }
 }
 
