@@ -165,7 +165,8 @@ ompjit_status ompjit__devices(ompjit_context *ctx, ompjit_error *err)
     return status;
 }
 
-/* Of the kinds that the option lets look for devices. */
+/* Would one of the kinds that the option lets look for devices start a driver?
+ */
 static bool would_start_driver(const ompjit_context *ctx)
 {
     const ompjit__device_registry *all = ctx->device_registry;

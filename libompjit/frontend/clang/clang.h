@@ -248,7 +248,8 @@ typedef struct ompjit__order {
     /* Bitcode that the device half gets in place of the host half's, or NULL:
      * the metadata alone (ompjit__early_info). */
     const ompjit__buf *info;
-    /* Of a third child, which gets the source and writes text; NULL: none. */
+    /* The part of a third child, which gets the source and writes text; NULL:
+     * there is none. */
     struct ompjit__talk *beside;
     /* Each called once, when this thread has nothing to do but wait: when the
      * source is sent, and when the host half is there and the device half has

@@ -145,8 +145,8 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
                                     const ompjit__args *dirs,
                                     ompjit_error *err);
 
-/* What a source, a file that it includes, or a module of it names. A comment
- * may. */
+/* The words that a source, a file that it includes, or a module of it has. They
+ * may stand in a comment. */
 struct ompjit__fortran_names {
     bool storage; /* COMMON or EQUIVALENCE                             */
     bool objects; /* regions, or `concurrent`, and components in one text */

@@ -18,7 +18,7 @@ void ompjit__cut_blocks(LLVMModuleRef m);
 void ompjit__join_blocks(LLVMModuleRef m);
 }
 
-/* Of a branch from a piece to the next. */
+/* The metadata that a branch from a piece to the next has. */
 static const char mark[] = "ompjit.piece";
 
 void ompjit__cut_blocks(LLVMModuleRef m)
