@@ -14,20 +14,6 @@
 #include "frontend/flang/flang.h"
 #include "frontend/flang/part.h"
 
-/* The type at p, up to a comma or parenthesis that is not within it. */
-static struct part type_at(const char *p, const char *end)
-{
-    int depth = 0;
-    const char *q = p;
-    for (; q < end; q++) {
-        depth += (*q == '<') + (*q == '(') - (*q == '>' && q[-1] != '-') -
-                 (*q == ')');
-        if (depth < 0 || (!depth && (*q == ',' || *q == ' ')))
-            break;
-    }
-    return up_to(p, q);
-}
-
 /* The box as which a region declares an argument; n 0: it is no box. */
 static struct part box_of(struct part argument, struct part body)
 {

@@ -62,15 +62,6 @@ static bool append(struct part **list, size_t *n, struct part x)
     return true;
 }
 
-/* The value that the line defines; n 0: none. */
-static struct part defined_by(struct part line)
-{
-    size_t at = indentation(line);
-    return starts(line, at, "%") && find(line, " = ")
-               ? next_value(line.p + at, end_of(line))
-               : (struct part){line.p, 0};
-}
-
 /* Is it the line of a block's arguments? */
 static bool is_block(struct part line)
 {
@@ -105,19 +96,6 @@ static bool collect(struct region *r)
 }
 
 /* -------------------------------------------------------------- definitions */
-
-/* The line, above the region, that defines a value; n 0: none. */
-static struct part definition(const struct region *r, struct part value)
-{
-    const char *end = end_of(r->function);
-    for (const char *p = r->function.p; p < end;) {
-        struct part line = line_at(p, end);
-        if (same(defined_by(line), value))
-            return line;
-        p = next_line(line, end);
-    }
-    return (struct part){end, 0};
-}
 
 /* The function's argument, from its name to the end of the line; n 0: none. */
 static struct part argument(const struct region *r, struct part value)
@@ -235,7 +213,7 @@ static void add_tuple(struct region *r, struct part value, struct part type)
 /* The values that it is made of come first. */
 static void add_definition(struct region *r, struct part value)
 {
-    struct part line = definition(r, value);
+    struct part line = definition(r->function, value);
     struct part type = tuple_of(r, value, line);
     if (type.n) {
         add_tuple(r, value, type);

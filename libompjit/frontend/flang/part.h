@@ -106,4 +106,42 @@ static inline bool same(struct part a, struct part b)
     return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
 
+/* The value that the line defines; n 0: none. */
+static inline struct part defined_by(struct part line)
+{
+    size_t at = indentation(line);
+    return starts(line, at, "%") && find(line, " = ")
+               ? next_value(line.p + at, end_of(line))
+               : (struct part){line.p, 0};
+}
+
+/* The line that defines the value; n 0: none. Values of a function have names of
+ * their own. */
+static inline struct part definition(struct part function, struct part value)
+{
+    const char *end = end_of(function);
+    for (const char *p = function.p; p < end;) {
+        struct part line = line_at(p, end);
+        if (same(defined_by(line), value))
+            return line;
+        p = next_line(line, end);
+    }
+    return (struct part){end, 0};
+}
+
+/* The type at p, up to a comma, blank or bracket that is not within it. */
+static inline struct part type_at(const char *p, const char *end)
+{
+    int depth = 0;
+    const char *q = p;
+    for (; q < end; q++) {
+        depth += *q == '<' || *q == '(' || *q == '{' || *q == '[';
+        depth -= (*q == '>' && q[-1] != '-') || *q == ')' || *q == '}' ||
+                 *q == ']';
+        if (depth < 0 || (!depth && (*q == ',' || *q == ' ')))
+            break;
+    }
+    return up_to(p, q);
+}
+
 #endif

@@ -62,19 +62,6 @@ static const struct value *find_value(const struct object *o, struct part name)
 
 /* ---------------------------------------------------------------- components */
 
-/* Behind the type at p: where a comma or closing bracket follows. */
-static const char *behind_type(const char *p, const char *end)
-{
-    int depth = 0;
-    for (; p < end; p++) {
-        if (!depth && (*p == ',' || *p == '}'))
-            break;
-        depth += strchr("<({[", *p) != NULL;
-        depth -= strchr(">)}]", *p) && !(*p == '>' && p[-1] == '-');
-    }
-    return p;
-}
-
 /* The number of a component, by the type of the line's first operand. False: the
  * type does not show it. */
 static bool number_of(struct part line, struct part component, unsigned *out)
@@ -91,7 +78,7 @@ static bool number_of(struct part line, struct part component, unsigned *out)
             *out = i;
             return true;
         }
-        p = behind_type(p, end);
+        p = end_of(type_at(p + (p < end), end));
     }
     return false;
 }
@@ -227,12 +214,10 @@ static bool bounds_use_more(struct part function, struct part bounds,
         while (start > function.p && start[-1] != '\n')
             start--;
         struct part line = up_to(start, stop);
-        const char *equals = find(line, " = ");
-        struct part result = equals ? next_value(start, equals)
-                                    : (struct part){start, 0};
+        struct part result = defined_by(line);
         if (result.n && holds((const struct part *)(const void *)needed.data,
                               needed.size / sizeof result, result)) {
-            more = !add_values(&needed, up_to(equals, stop));
+            more = !add_values(&needed, up_to(end_of(result), stop));
             ompjit__buf_add(&lines, (const char *)&line, sizeof line);
         }
         p = start;
@@ -251,21 +236,6 @@ static bool bounds_use_more(struct part function, struct part bounds,
 /* ------------------------------------------------------------------ regions */
 
 static const char mark[] = ", partial_map = true";
-
-/* The last line before a region that defines the value; n 0: none. */
-static struct part definition(struct part function, struct part value)
-{
-    const char *end = end_of(function);
-    struct part found = {end, 0};
-    for (const char *p = function.p; p < end;) {
-        struct part line = line_at(p, end);
-        if (same(next_value(line.p, end_of(line)), value) &&
-            find(line, " = omp.map.info "))
-            found = line;
-        p = next_line(line, end);
-    }
-    return found;
-}
 
 /* Between two words; n 0: they are not there. */
 static struct part between(struct part text, const char *start,
