@@ -25,7 +25,7 @@ enum kind {
 /* One parameter of an expression. */
 typedef struct operand {
     uint32_t kind, slot; /* slot: the kernel's argument               */
-    uint32_t type;       /* a number's in C, or that of the elements: */
+    uint32_t type;       /* that a number must fit, or of elements:   */
     uint32_t bytes;      /* 'b' 'i' 'u' 'f' 'c', and its bytes        */
     uint32_t writes, ndim;
     int64_t shape[DIMS], strides[DIMS];
@@ -326,6 +326,9 @@ static bool set_integer(const operand *o, const given *g, ompjit_arg *arg)
     unsigned unused = 64 - 8 * o->bytes;
     int64_t value = PyLong_AsLongLongAndOverflow(g->from, &overflow);
     arg->value.i64 = value;
+    if (o->type == 'u')
+        return !overflow && value >= 0 &&
+               (uint64_t)value << unused >> unused == (uint64_t)value;
     return !overflow &&
            (int64_t)((uint64_t)value << unused) >> unused == value;
 }

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ._errors import NotFound as NotFound
     from ._errors import OmpjitError as OmpjitError
     from ._errors import OutOfMemory as OutOfMemory
+    from ._errors import RangeError as RangeError
     from ._errors import TimeLimit as TimeLimit
     from ._event import Event as Event
     from ._event import timed as timed
@@ -124,7 +125,7 @@ _HOME = {
         "Aborted ArgumentError Cancelled CompileError CompileTimeout "
         "DeviceError FileError InternalError LaunchError "
         "LaunchTimeout MappingError NotAvailable NotFound OmpjitError "
-        "OutOfMemory TimeLimit"
+        "OutOfMemory RangeError TimeLimit"
     ),
     "_event": (
         "Event timed"

@@ -15,7 +15,7 @@ from . import TYPE_CHECKING, _abi as abi, _host, _launcher
 from ._array import ndarray
 from ._device import Device
 from ._dtype import DType
-from ._plan import Made, Passed, Pointer
+from ._plan import Check, Made, Passed, Pointer
 from ._program import Program
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Call(NamedTuple):
         pairs: of `pointers`, as of a Plan.
         made: the output that the call makes.
         returned: the parameter that is returned; None: a total is.
+        check: as of a Plan; Python makes such calls.
     """
 
     program: Program
@@ -128,6 +129,7 @@ class Call(NamedTuple):
     made: Made | None = None
     returned: int | None = None
     total: Total | None = None
+    check: Check | None = None
 
 
 def _array(o: _Operand, value: Any, a: ndarray) -> bool:
@@ -145,14 +147,15 @@ def _array(o: _Operand, value: Any, a: ndarray) -> bool:
     return o.kind == _ARRAY or a.device.is_host
 
 
-def _number(o: _Operand, value: Any, passed: DType) -> bool:
-    """Fills an operand of a number."""
+def _number(o: _Operand, value: Any, passed: Passed) -> bool:
+    """Fills an operand of a number. C knows one type that it must fit."""
     o.kind = _NUMBERS.get(type(value), _NONE)
-    o.type = ord(passed.kind)
+    found, *more = passed.kinds
+    o.type = ord(found.kind)
     # float16 is passed as float32.
-    o.bytes = max(passed.itemsize, 4 if passed.kind == "f" else 1)
+    o.bytes = max(found.itemsize, 4 if found.kind == "f" else 1)
     fitting = {_FLOAT: "f", _INT: "fi", _BOOL: "b"}
-    return passed.kind in fitting.get(o.kind, "")
+    return not more and passed.dtype.kind in fitting.get(o.kind, "")
 
 
 def _maker(made: Made, call: Call) -> Any:
@@ -211,7 +214,8 @@ class Direct:
     def _fill(self, made: _Launch, call: Call) -> tuple[Any, ...] | None:
         program = call.program
         frame = program.frame()
-        if len(frame.array) > _ARGS or len(call.pairs) > _PAIRS:
+        many = len(frame.array) > _ARGS or len(call.pairs) > _PAIRS
+        if many or call.check is not None:
             return None
         frame.options.teams, frame.options.tripcount = call.teams, call.tripcount
         for slot, member, value in call.fixed:
@@ -257,7 +261,7 @@ class Direct:
             elif place in numbers:
                 passed = numbers[place]
                 o.slot = call.program._indices[passed.slot]
-                if not _number(o, value, passed.dtype):
+                if not _number(o, value, passed):
                     return False
             elif pointer is None or not _array(o, value, call.arrays[place]):
                 return False

@@ -8,7 +8,7 @@ divided as C does it.
 """
 from __future__ import annotations
 
-from . import TYPE_CHECKING, _functions as functions
+from . import TYPE_CHECKING, _functions as functions, _weak as weak
 from ._dtype import (
     DType,
     bool_,
@@ -24,8 +24,8 @@ from ._dtype import (
     uint32,
     uint64,
 )
-from ._errors import ArgumentError
-from ._parse import Node, Statement, fail, in_depth
+from ._errors import ArgumentError, RangeError
+from ._parse import Node, Statement, fail, in_depth, located
 
 if TYPE_CHECKING:
     from typing import Callable, Mapping, NamedTuple, Union
@@ -34,6 +34,16 @@ else:
 
 Kind = Union[DType, str]  # a str is weak
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+# Comparisons, by what those of a signed and an unsigned number are called.
+_SIGNED = {
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+    "==": "equal",
+    "!=": "not_equal",
+}
+_MIRRORED = str.maketrans("<>", "><")
 
 
 def strong(kind: Kind, by: DType | None = None) -> DType:
@@ -50,6 +60,11 @@ def strong(kind: Kind, by: DType | None = None) -> DType:
     return float64 if kind == "f" else complex128
 
 
+def is_whole(kind: Kind) -> bool:
+    """Whether it is a weak integer's. The type int32 is equal to its letter."""
+    return isinstance(kind, str) and kind == "i"
+
+
 def promote(a: Kind, b: Kind) -> Kind:
     """The type of an operation on two values."""
     if isinstance(a, DType) and isinstance(b, DType):
@@ -64,10 +79,12 @@ def promote(a: Kind, b: Kind) -> Kind:
 
 
 class C(NamedTuple):
-    """C for a value, and its type."""
+    """C for a value, and its type. `weak`: what an integer of weak type can be;
+    nothing where that is not known."""
 
     text: str
     kind: Kind
+    weak: tuple[weak.Weak, ...] = ()
 
 
 Element = Callable[["Emitter", Node], C]
@@ -94,12 +111,14 @@ class Emitter:
     ) -> None:
         self.text = text
         self.types: dict[str, Kind] = dict(types)
+        self.integers = {n for n, kind in types.items() if is_whole(kind)}
         self.by = by
         self.element = element
         self.declared = functions.declared(preamble) if preamble else {}
         self.assigned: dict[str, Kind] = {}  # outputs
         self.helpers: dict[str, str] = {}
         self.headers: set[str] = set()
+        self.bounds = weak.Bounds()
         self.locals: set[str] = set()
 
     def head(self, preamble: str) -> str:
@@ -187,6 +206,7 @@ class Emitter:
         known = self.types.get(name)
         if isinstance(known, DType) and known.kind != "c":
             self.refuse_complex(found, n)
+        self.meet(found, known if isinstance(known, DType) else int64, n.place)
         if name not in self.locals:
             seen = self.assigned.get(name)
             kind = found.kind if seen is None else promote(seen, found.kind)
@@ -205,6 +225,7 @@ class Emitter:
             )
         if not kind.is_complex:
             self.refuse_complex(found, n)
+        self.meet(found, kind, n.place)
         return f"{place} = ({kind.c})({found.text})"
 
     def refuse_complex(self, found: C, n: Node) -> None:
@@ -215,6 +236,15 @@ class Emitter:
 
     def converted(self, c: C, kind: DType) -> str:
         return c.text if c.kind is kind else f"({kind.c}){c.text}"
+
+    def meet(self, c: C, kind: DType, place: int) -> None:
+        """A value takes a type: a weak integer must be one of its numbers."""
+        if kind.kind not in "iu":
+            return
+        try:
+            self.bounds.add(c.weak, kind)
+        except RangeError as error:
+            raise RangeError(located(self.text, place, error.text)) from None
 
     def condition(self, n: Node) -> str:
         return self.value(n).text
@@ -261,8 +291,17 @@ class Emitter:
         if "l" in suffix:
             return C(f"{value}l", int64)
         if value >= 1 << 63:
+            if self.by is not None and self.by.kind in "fc":
+                return C(self.floating(f"{value}.0"), "f")
             return C(f"{value}ul", uint64)
-        return C(f"{value}{'l' if value >= 1 << 31 else ''}", "i")
+        return self.literal(value)
+
+    def literal(self, value: int) -> C:
+        """An integer of weak type."""
+        text = f"{abs(value)}{'l' if abs(value) >= 1 << 31 else ''}"
+        if value < 0:
+            text = f"(-{text})"
+        return C(text, "i", (weak.constant(value),))
 
     def floating(self, digits: str) -> str:
         """A weak constant in the type that it takes."""
@@ -276,7 +315,8 @@ class Emitter:
         name = n.parts[0]
         kind = self.types.get(name)
         if kind is not None:
-            return C(f"v_{name}", kind)
+            value = (weak.argument(name),) if name in self.integers else ()
+            return C(f"v_{name}", kind, value)
         if name == "I":
             return C("__builtin_complex(0.0, 1.0)", "c")
         text = functions.CONSTANTS.get(name)
@@ -319,7 +359,15 @@ class Emitter:
                 return C(f"(!{found.text})", bool_)
         if kind is bool_:
             kind = int32
-        return C(f"({operator}{found.text})", kind)
+        value = weak.unary(operator, found.weak)
+        return self.folded(C(f"({operator}{found.text})", kind, value))
+
+    def folded(self, c: C) -> C:
+        """A constant as such: C would calculate it in 32 bits."""
+        value = weak.known(c.weak)
+        if value is None or not -(1 << 63) < value < 1 << 63:
+            return c
+        return self.literal(value)
 
     def of_postfix(self, n: Node) -> C:
         operator, inner = n.parts
@@ -327,15 +375,25 @@ class Emitter:
         return C(f"({found.text}{operator})", found.kind)
 
     def of_choice(self, n: Node) -> C:
-        return self.chosen(*map(self.value, n.parts))
+        condition, yes, no = map(self.value, n.parts)
+        return self.chosen(condition, yes, no, n.place)
 
-    def chosen(self, condition: C, yes: C, no: C) -> C:
+    def chosen(self, condition: C, yes: C, no: C, place: int) -> C:
         kind = promote(yes.kind, no.kind)
         if isinstance(kind, DType):
             a, b = self.converted(yes, kind), self.converted(no, kind)
+            self.meet(yes, kind, place)
+            self.meet(no, kind, place)
         else:
             a, b = yes.text, no.text
-        return C(f"({condition.text} ? {a} : {b})", kind)
+        text = f"({condition.text} ? {a} : {b})"
+        return C(text, kind, self.either([yes, no]))
+
+    def either(self, values: list[C]) -> tuple[weak.Weak, ...]:
+        """The alternatives of a value that is one of several."""
+        if not all(v.weak for v in values):
+            return ()
+        return tuple(one for v in values for one in v.weak)
 
     def of_binary(self, n: Node) -> C:
         operator, left, right = n.parts
@@ -375,14 +433,48 @@ class Emitter:
             if operator == "%" and code == "f":
                 return self.call("fmod", [a, b], place)
             fail(self.text, place, f"{operator} of numbers that are no integers")
+        if operator in _SIGNED:
+            return C(self.compared(operator, a, b, kind), bool_)
         x, y = a.text, b.text
         if isinstance(kind, DType) and kind is not bool_:
             x, y = self.operand(a, kind), self.operand(b, kind)
-        if operator in ("<", ">", "<=", ">=", "==", "!="):
-            return C(f"({x} {operator} {y})", bool_)
+            self.meet(a, kind, place)
+            self.meet(b, kind, place)
         if kind is bool_ and operator not in ("&", "|", "^"):
             kind = int32  # as in C
-        return C(f"({x} {operator} {y})", kind)
+        value = weak.binary(operator, a.weak, b.weak)
+        return self.folded(C(f"({x} {operator} {y})", kind, value))
+
+    def compared(self, operator: str, a: C, b: C, kind: Kind) -> str:
+        """A comparison. Integers are compared by their values: C makes a
+        negative number unsigned where the other one is."""
+        kinds = strong(a.kind), strong(b.kind)
+        weaks = [c for c in (a, b) if is_whole(c.kind)]
+        values = [weak.known(c.weak) for c in weaks]
+        # A constant from 0 on becomes unsigned as it is.
+        simple = len(values) == 1 and values[0] is not None and values[0] >= 0
+        if {k.kind for k in kinds} == {"i", "u"} and not simple:
+            if weaks and uint32 in kinds:
+                return f"((long){a.text} {operator} (long){b.text})"
+            if uint64 in kinds:
+                return self.compared_64(operator, a, b)
+        x, y = a.text, b.text
+        if isinstance(kind, DType) and kind is not bool_:
+            x, y = self.operand(a, kind), self.operand(b, kind)
+        return f"({x} {operator} {y})"
+
+    def compared_64(self, operator: str, a: C, b: C) -> str:
+        """That of a uint64 and a signed integer."""
+        if a.kind is uint64:
+            a, b = b, a
+            operator = operator.translate(_MIRRORED)
+        name = f"ompjit_{_SIGNED[operator]}"
+        test = "a < 0 ||" if operator in ("<", "<=", "!=") else "a >= 0 &&"
+        self.helpers[name] = (
+            f"static inline _Bool {name}(long a, unsigned long b)\n"
+            f"{{\n    return {test} (unsigned long)a {operator} b;\n}}\n"
+        )
+        return f"{name}({a.text}, {b.text})"
 
     def operand(self, c: C, kind: DType) -> str:
         """A strong operand is converted; C does it for weak ones."""
@@ -402,7 +494,8 @@ class Emitter:
         name = functions.ALIASES.get(name, name)
         if name == "where":
             self.count(name, values, 3, place)
-            return self.chosen(*values)
+            condition, yes, no = values
+            return self.chosen(condition, yes, no, place)
         if name in functions.TESTS:
             self.count(name, values, 1, place)
             kind = self.floating_type(values)
@@ -470,7 +563,10 @@ class Emitter:
         called, text = functions.helper(name, found)
         self.helpers[called] = text
         arguments = ", ".join(self.converted(v, found) for v in values)
-        return C(f"{called}({arguments})", kind)
+        for v in values:
+            self.meet(v, found, place)
+        one_of = self.either(values) if name in ("min", "max") else ()
+        return C(f"{called}({arguments})", kind, one_of)
 
     def complex_part(self, name: str, value: C) -> C:
         kind = strong(value.kind, self.by)

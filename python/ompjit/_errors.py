@@ -112,6 +112,10 @@ class ArgumentError(OmpjitError, TypeError, ValueError):
     _status = "argument"
 
 
+class RangeError(ArgumentError, OverflowError):
+    """A number that its type does not have. Nothing was run."""
+
+
 class LaunchError(OmpjitError):
     """A launch that the kernel or the device cannot do."""
 

@@ -36,11 +36,13 @@ from ._operand import (
     number,
     packed,
     weak_type,
+    wide,
 )
 from ._parse import Node, fail
 from ._plan import Made, Plan, passed, pointer, slots_of
 from ._program import Program, program
 from ._queue import Queue, current_queue
+from ._weak import Bounds
 
 if TYPE_CHECKING:
     from typing import Any, NamedTuple, Sequence
@@ -64,6 +66,7 @@ class Body(NamedTuple):
     text: str
     head: str  # headers, preamble, helpers
     outputs: dict[str, DType]  # that the call makes
+    bounds: Bounds  # of integers that are passed
 
 
 class Shares(NamedTuple):
@@ -238,10 +241,12 @@ class Elementwise(Expression):
             plain = number(value)
             if plain is not None:
                 if written or name in self._indexed:
-                    raise ArgumentError(f"{name} is {value!r}, and no array")
+                    raise ArgumentError(
+                        f"{_called(name)} is {value!r}, and no array"
+                    )
                 found.append(plain)
                 continue
-            a = array(value, device, name, written)
+            a = array(value, device, _called(name), written)
             if value is not a and not device.is_host:
                 direct = False
             strides = element_strides(a)
@@ -249,13 +254,13 @@ class Elementwise(Expression):
             if strides is None or (loose and self._needs_packed):
                 if written:
                     raise ArgumentError(
-                        f"{name} has strides {a.strides}, and cannot be "
-                        "written to"
+                        f"{_called(name)} has strides {a.strides}, and cannot "
+                        "be written to"
                     )
                 a = a.copy() if strides else packed(a)
                 direct = False
             found.append(a)
-        return found, direct
+        return wide(found), direct
 
     def _run(self, plan: Plan, values: list[Any], queue: Queue | None) -> Any:
         if plan.made:
@@ -296,6 +301,7 @@ class Elementwise(Expression):
                 plan.pairs,
                 plan.made[0] if plan.made else None,
                 plan.returned[0],
+                check=plan.check,
             )
         )
 
@@ -347,7 +353,8 @@ class Elementwise(Expression):
             for name, kind in emitter.assigned.items()
             if name not in given
         }
-        body = Body(text, emitter.head(self.preamble), outputs)
+        head = emitter.head(self.preamble)
+        body = Body(text, head, outputs, emitter.bounds)
         self._bodies[kinds] = body
         return body
 
@@ -369,7 +376,8 @@ class Elementwise(Expression):
         for _, name, a in looped:
             if name in self.outputs and a.shape != shape:
                 raise ArgumentError(
-                    f"{name} is of shape {a.shape}, and the result of {shape}"
+                    f"{_called(name)} is of shape {a.shape}, and the result of "
+                    f"{shape}"
                 )
         made = self._made(resolved, body, dtype, shape, looped)
         if made and not looped:
@@ -433,12 +441,13 @@ class Elementwise(Expression):
             program(device.context, source, params),
             device,
             pointers,
-            passed(numbers, self._places, slots),
+            passed(numbers, self._places, slots, body.bounds),
             _fixed(slots, specs, nest, device),
             made,
             [self._places[name] for name in self.outputs],
             _tripcount(nest, device) if size else 0,
             1 if device.is_host and size <= SMALL else 0,
+            body.bounds.calculated(self._places),
         )
 
     def _made(
@@ -468,6 +477,11 @@ class Elementwise(Expression):
 
     def _uses_index(self) -> bool:
         return "i" in self._plain()
+
+
+def _called(name: str) -> str:
+    """What the caller knows a parameter by."""
+    return "out" if name == "result" else name
 
 
 def _example(like: Any, device: Device) -> Any:

@@ -115,7 +115,11 @@ def is_packed(
 
 
 def _element(obj: object, buffer: _Buffer) -> DType:
-    """The type of a buffer's elements. Errors name numpy's dtype."""
+    """The type of a buffer's elements. Errors name numpy's dtype. A date of
+    numpy's has its bytes as a buffer."""
+    kind = getattr(obj, "dtype", None)
+    if getattr(kind, "kind", None) in ("M", "m"):
+        raise unknown(kind)
     try:
         return _format(buffer.format or b"B", buffer.itemsize)
     except ArgumentError:

@@ -15,7 +15,7 @@ from ._dtype import (
     int64,
     result_type,
 )
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RangeError
 
 if TYPE_CHECKING:
     from typing import Any, Iterable, Sequence
@@ -43,7 +43,9 @@ def pack(kind: DType, values: Sequence[Any]) -> bytes:
     except (struct.error, TypeError, OverflowError) as error:
         for value in values:
             if not _fits(kind, value):
-                raise ArgumentError(f"{value!r} is no {kind}") from None
+                number = isinstance(value, (int, float, complex))
+                error_type = RangeError if number else ArgumentError
+                raise error_type(f"{value!r} is no {kind}") from None
         raise ArgumentError(f"not {kind}: {error}") from None
 
 

@@ -7,9 +7,9 @@ from ctypes import addressof, c_char, memmove
 from . import TYPE_CHECKING, _context, _device, _host
 from ._array import ndarray
 from ._device import Device, chosen
-from ._dtype import DType, bool_, dtype, result_type
-from ._emit import Kind
-from ._errors import ArgumentError
+from ._dtype import DType, bool_, dtype, result_type, uint64
+from ._emit import Kind, is_whole
+from ._errors import ArgumentError, RangeError
 from ._make import _source, empty, view_host
 
 if TYPE_CHECKING:
@@ -60,6 +60,40 @@ def weak_type(kinds: Iterable[Kind]) -> DType | None:
     return result_type(*found) if found else None
 
 
+def wide(values: list[Any]) -> list[Any]:
+    """Gives Python's integers that no int64 can be the type of the arrays: a
+    float's, or uint64."""
+    if not any(_is_wide(v) for v in values):
+        return values
+    kinds: list[Kind] = [v.dtype for v in values if isinstance(v, ndarray)]
+    kinds += [v.kind for v in values if isinstance(v, Number)]
+    by = weak_type(kinds)
+    return [_widened(v, by) if _is_wide(v) else v for v in values]
+
+
+def _is_wide(value: Any) -> bool:
+    return (
+        isinstance(value, Number)
+        and is_whole(value.kind)
+        and not is_int64(value.value)
+    )
+
+
+def is_int64(value: int) -> bool:
+    return -(1 << 63) <= value < 1 << 63
+
+
+def _widened(value: Number, by: DType | None) -> Number:
+    if by is not None and by.kind in "fc":
+        try:
+            return Number(float(value.value), "f")
+        except OverflowError:
+            raise RangeError(f"{value.value} is no {by}") from None
+    if by is uint64 and 0 <= value.value < 1 << 64:
+        return Number(value.value, uint64)
+    return value
+
+
 def device_of(values: Sequence[Any], device: Device | None) -> Device:
     """The device that arguments are on."""
     found = device
@@ -94,8 +128,15 @@ def array(value: Any, device: Device, name: str, written: bool) -> ndarray:
             found.set(source)
             found.readonly = source.readonly
     if written and found.readonly:
-        raise ArgumentError(f"{name} is read-only, and is written to")
+        raise ArgumentError(f"{name} {_unwritable(value)}")
     return found
+
+
+def _unwritable(value: Any) -> str:
+    """Why nothing can be written to what is read-only."""
+    if isinstance(value, ndarray) or _host.view(value) is not None:
+        return "is read-only, and is written to"
+    return f"is a {type(value).__name__}, which cannot be written to; pass an array"
 
 
 def give_back(given: Any, found: ndarray) -> None:
@@ -139,6 +180,8 @@ def key_of(value: Any) -> Any:
     if type(value) is ndarray:
         return value.dtype, value.shape, value.strides, value.device.address
     cls = type(value)
+    if cls is int:
+        return cls if is_int64(value) else UNKNOWN
     if cls in _WEAK or cls is bool:
         return cls
     if cls.__module__ == "numpy":

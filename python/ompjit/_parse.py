@@ -145,16 +145,20 @@ _PARTS = {
 }  # fmt: skip
 
 
-def fail(text: str, place: int, message: str) -> NoReturn:
-    """Raises a CompileError that shows the place in the text."""
+def located(text: str, place: int, message: str) -> str:
+    """A message that shows the place in the text."""
     before = text[:place]
     line = before.count("\n") + 1
     column = place - (before.rfind("\n") + 1) + 1
     source = text.split("\n")[line - 1]
-    raise CompileError(
+    return (
         f"expression:{line}:{column}: error: {message}\n"
         f"{line:5} | {source}\n      | {' ' * (column - 1)}^"
     )
+
+
+def fail(text: str, place: int, message: str) -> NoReturn:
+    raise CompileError(located(text, place, message))
 
 
 def in_depth(text: str, work: Callable[..., Any], *args: Any) -> Any:

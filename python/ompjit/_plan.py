@@ -12,13 +12,14 @@ from . import TYPE_CHECKING
 from ._array import ndarray
 from ._device import Device
 from ._dtype import DType, float32
-from ._errors import ArgumentError
+from ._errors import ArgumentError, OutOfMemory
 from ._functions import real_of
 from ._layout import extent
 from ._loops import NumberSpec
 from ._make import empty
 from ._operand import host_address
 from ._program import Frame, Program
+from ._weak import Bounds, check, limits
 
 if TYPE_CHECKING:
     from typing import Any, Callable, NamedTuple, Sequence
@@ -51,10 +52,14 @@ class Made(NamedTuple):
 
 
 Setter = Callable[[Any, Any], None]  # of the frame's values, to an argument
+Check = Callable[[Sequence[Any]], None]  # of a call's arguments
 
 
-def number_setter(name: str, kind: DType, slot: int) -> Setter:
-    """What sets a number of that type, checked, from slot `slot` on."""
+def number_setter(
+    name: str, kind: DType, slot: int, kinds: Sequence[DType]
+) -> Setter:
+    """What sets a number of that type from slot `slot` on. An integer must be
+    one of each of `kinds`."""
     if kind.is_complex:
         member = "f32" if real_of(kind) is float32 else "f64"
 
@@ -78,13 +83,14 @@ def number_setter(name: str, kind: DType, slot: int) -> Setter:
             values[slot].i8 = bool(value)
 
         return set_bool
-    bits = 8 * kind.itemsize - (kind.kind == "i")
-    low, high = -(1 << bits) if kind.kind == "i" else 0, 1 << bits
+    ranges = [limits(one) for one in kinds]
+    low, high = max(r[0] for r in ranges), min(r[1] for r in ranges)
 
     def set_integer(values: Any, value: Any) -> None:
         value = operator.index(value)
-        if not low <= value < high:
-            raise ArgumentError(f"{name} is {value}, which is no {kind}")
+        if not low <= value <= high:
+            for one in kinds:
+                check(name, value, one)
         setattr(values[slot], member, value)
 
     return set_integer
@@ -96,18 +102,23 @@ class Passed(NamedTuple):
     place: int  # among the arguments
     slot: int  # among the kernel's parameters; of a complex one, the first
     dtype: DType
+    kinds: Sequence[DType]  # an integer must be a number of these
     set: Setter
 
 
 def passed(
-    specs: Sequence[NumberSpec], places: dict[str, int], slots: dict[str, int]
+    specs: Sequence[NumberSpec],
+    places: dict[str, int],
+    slots: dict[str, int],
+    bounds: Bounds,
 ) -> list[Passed]:
     """The numbers of a call."""
     found = []
     for name, kind in specs:
         slot = slots[("re_" if kind.is_complex else "h_") + name]
-        setter = number_setter(name, kind, slot)
-        found.append(Passed(places[name], slot, kind, setter))
+        kinds = bounds.of(name) or [kind]
+        setter = number_setter(name, kind, slot, kinds)
+        found.append(Passed(places[name], slot, kind, kinds, setter))
     return found
 
 
@@ -124,6 +135,7 @@ class Plan:
         pairs: of arrays that may not overlap; the first one is written.
         tripcount: iterations; 0: nothing is launched.
         teams: 0: the device's choice.
+        check: of the arguments, before a launch; None: there is nothing.
     """
 
     __slots__ = (
@@ -136,6 +148,7 @@ class Plan:
         "returned",
         "tripcount",
         "teams",
+        "check",
         "_frames",
         "pairs",
         "_addresses",
@@ -153,6 +166,7 @@ class Plan:
         returned: list[int],
         tripcount: int,
         teams: int = 0,
+        check: Check | None = None,
     ) -> None:
         self.program = program
         self.device = device
@@ -163,6 +177,7 @@ class Plan:
         self.returned = returned
         self.tripcount = tripcount
         self.teams = teams
+        self.check = check
         self._frames: list[Frame] = []
         self._device = c_void_p(device.address)
         self._addresses = [(p.slot, p.place, p.written, p.name) for p in pointers]
@@ -201,7 +216,10 @@ class Plan:
                     array.set(0)
             else:
                 new = _numpy().zeros if m.zeros else _numpy().empty
-                array = new(m.shape, m.dtype.str, m.order)
+                try:
+                    array = new(m.shape, m.dtype.str, m.order)
+                except MemoryError as error:
+                    raise OutOfMemory(str(error)) from None
             values[m.place] = array
 
     def run(self, values: list[Any], queue: Queue | None) -> int | None:
@@ -226,7 +244,8 @@ class Plan:
                 continue
             if at[other.slot] + other.end <= at[w.slot] + w.begin:
                 continue
-            if at[other.slot] == at[w.slot] and other.strides == w.strides:
+            same = at[other.slot] == at[w.slot] and other.strides == w.strides
+            if same and not other.written:
                 continue
             if other.written:
                 raise ArgumentError(
@@ -234,8 +253,10 @@ class Plan:
                     "written to"
                 )
             return other.place
-        for place, _, _, setter in self.numbers:
-            setter(slots, values[place])
+        if self.check is not None:
+            self.check(values)
+        for number in self.numbers:
+            number.set(slots, values[number.place])
         self.program.run(frame, self._device, queue)
         self._frames.append(frame)
         if queue is not None:

@@ -9,7 +9,7 @@ from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
 from ._device import Device
 from ._dtype import dtype
-from ._errors import ArgumentError, NotFound
+from ._errors import ArgumentError, NotFound, RangeError
 from ._interface import layout
 from ._lib import call
 
@@ -158,7 +158,9 @@ def scalar_value(value: Any, size: int, is_float: bool, name: str) -> Any:
             try:
                 return float(value)
             except OverflowError:
-                pass
+                raise RangeError(
+                    f"{name} is too large for a float{8 * size}"
+                ) from None
         raise ArgumentError(f"{name} is {value!r}; it is a float{8 * size}")
     if isinstance(value, complex) and size == 8:
         return int.from_bytes(pack(dtype("c8"), [value]), "little", signed=True)
@@ -170,7 +172,7 @@ def scalar_value(value: Any, size: int, is_float: bool, name: str) -> Any:
         )
     bits = 8 * size
     if not -(1 << (bits - 1)) <= value < 1 << bits:
-        raise ArgumentError(
+        raise RangeError(
             f"{name} is {value}, which has no place in {size} bytes"
         )
     return ctypes.c_int64(value).value if size == 8 else value

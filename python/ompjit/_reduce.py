@@ -44,8 +44,9 @@ from ._operand import (
     place_key,
     weak_type,
 )
-from ._plan import Passed, Pointer, passed, slots_of
+from ._plan import Check, Passed, Pointer, passed, slots_of
 from ._program import Program, program
+from ._weak import Bounds
 
 if TYPE_CHECKING:
     from typing import Any, NamedTuple, Sequence
@@ -167,6 +168,7 @@ class _Ready:
         # Slot, first byte and the one behind the last, strides.
         self.extents: list[tuple[int, int, int, tuple[int, ...]]] = []
         self.numbers: list[Passed] = []
+        self.check: Check | None = None
         self.tripcount = self.teams = 0
         self.shape: tuple[int, ...] = ()
         self.frames: list[Any] = []
@@ -190,8 +192,10 @@ class _Ready:
                 if type(value) is ndarray
                 else host_address(value, False, name)
             )
-        for place, _, _, setter in self.numbers:
-            setter(frame.values, values[place])
+        if self.check is not None:
+            self.check(values)
+        for number in self.numbers:
+            number.set(frame.values, values[number.place])
         return frame
 
     def call(self, values: Sequence[Any], resolved: Sequence[Any]) -> Call:
@@ -215,6 +219,7 @@ class _Ready:
                 if name in self.slots
             ],
             [],
+            check=self.check,
         )
 
     def overlaps(self, frame: Any, out: ndarray, in_place: bool) -> bool:
@@ -352,7 +357,7 @@ class Reduction(Elementwise):
         made = program(device.context, source, params)
         ready = _Ready(made, device, types)
         ready.shape = shape
-        self._fill(ready, resolved, loops, numbers, axes is None)
+        self._fill(ready, resolved, loops, numbers, body.bounds, axes is None)
         return ready
 
     def _programs(self, resolved: list[Any], device: Device) -> list[Program]:
@@ -364,6 +369,7 @@ class Reduction(Elementwise):
         resolved: list[Any],
         loops: _Loops,
         numbers: Sequence[NumberSpec],
+        bounds: Bounds,
         whole: bool,
     ) -> None:
         """What frames have, and where arguments go."""
@@ -389,15 +395,16 @@ class Reduction(Elementwise):
             ready.fixed += [
                 (f"s_{name}_{d}", stride) for d, stride in enumerate(strides)
             ]
-        self._arguments(ready, resolved, numbers)
+        self._arguments(ready, resolved, numbers, bounds)
 
     def _arguments(
         self,
         ready: _Ready,
         resolved: list[Any],
         numbers: Sequence[NumberSpec],
+        bounds: Bounds,
     ) -> None:
-        """Where arguments go."""
+        """Where arguments go, and what is checked of them."""
         for place, (name, r) in enumerate(zip(self.params, resolved)):
             if isinstance(r, ndarray):
                 prefix = "v_" if name in self._indexed else "p_"
@@ -406,7 +413,8 @@ class Reduction(Elementwise):
                 reach = extent(r.shape, r.strides, r.itemsize)
                 strides = () if name in self._indexed else r.strides
                 ready.extents.append((slot, *reach, strides))
-        ready.numbers = passed(numbers, self._places, ready.slots)
+        ready.numbers = passed(numbers, self._places, ready.slots, bounds)
+        ready.check = bounds.calculated(self._places)
 
     def _out(self) -> str | None:
         return None

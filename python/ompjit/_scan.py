@@ -219,7 +219,7 @@ class Scan(Reduction):
             ready.fixed = list(known.items())
             ready.tripcount = rows * blocks
             ready.teams = int(device.is_host and rows * blocks == 1)
-            self._arguments(ready, resolved, numbers)
+            self._arguments(ready, resolved, numbers, body.bounds)
             kernels.append(ready)
         return kernels, max(rows * blocks, 1)
 

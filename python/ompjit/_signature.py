@@ -13,7 +13,7 @@ import operator
 
 from . import TYPE_CHECKING, _abi as abi, _host
 from ._array import ndarray
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RangeError
 from ._handle import Handle, ending
 from ._interface import layout
 from ._lib import call, failed_callback, library, type_of
@@ -97,7 +97,7 @@ def _integer(name: str, kind: CType) -> Converter:
                 f"{name} is a {_class(value)}; it is an integer ({kind.text})"
             ) from None
         if not low <= number <= high:
-            raise ArgumentError(
+            raise RangeError(
                 f"{name} is {number}, which no {kind.text} can be: {low} to "
                 f"{high}"
             )
@@ -126,7 +126,7 @@ def _real(name: str, kind: CType, value: Any) -> float:
         except (TypeError, ValueError):
             pass
         except OverflowError:
-            raise ArgumentError(
+            raise RangeError(
                 f"{name} is too large for a {kind.text}"
             ) from None
     raise ArgumentError(
@@ -143,8 +143,9 @@ def _float(name: str, kind: CType) -> Converter:
         number = value if type(value) is float else _real(name, kind, value)
         slot.f32 = number
         if math.isinf(slot.f32) and not math.isinf(number):
-            raise ArgumentError(f"{name} is {number}, which is too large for a "
-                                f"{kind.text}")
+            raise RangeError(
+                f"{name} is {number}, which is too large for a {kind.text}"
+            )
         return UNKNOWN
 
     if kind.bytes == 4:

@@ -178,7 +178,8 @@ class Stencil(Elementwise):
         for name, r in zip(self.params, resolved):
             if isinstance(r, ndarray) and name in outputs:
                 outputs[name] = r.dtype
-        return (middle, ends, emitter.head(self.preamble), numbers), outputs
+        head = emitter.head(self.preamble)
+        return (middle, ends, head, numbers, emitter.bounds), outputs
 
     def _element(
         self, name: str, offsets: tuple[int, ...], edge: bool, kind: DType
@@ -259,7 +260,7 @@ class Stencil(Elementwise):
     def _source(
         self, arrays: _Arrays, body: Any, gpu: bool
     ) -> tuple[str, Params]:
-        middle, ends, head, numbers = body
+        middle, ends, head, numbers, _ = body
         ndim = self._reach.ndim
         last = ndim - 1
         params: Params = [(f"n{d}", "i64") for d in range(ndim)]
@@ -356,6 +357,7 @@ class Stencil(Elementwise):
     ) -> Plan:
         shape = self._shape(resolved)
         body, kinds = self._texts(resolved, dtype)
+        bounds = body[-1]
         arrays: _Arrays = {}
         made = []
         for place, (name, r) in enumerate(zip(self.params, resolved)):
@@ -389,12 +391,13 @@ class Stencil(Elementwise):
             program(device.context, source, params),
             device,
             pointers,
-            passed(body[3], self._places, slots),
+            passed(body[3], self._places, slots, bounds),
             [(slots[n], "i64", v) for n, v in known.items() if n in slots],
             made,
             [self._places[name] for name in self.outputs],
             count * pieces if device.is_host else size,
             int(device.is_host and size <= 1 << 13),
+            bounds.calculated(self._places),
         )
 
 

@@ -45,6 +45,8 @@ class Errors(unittest.TestCase):
         for kind, python in (
             (ompjit.ArgumentError, ValueError),
             (ompjit.ArgumentError, TypeError),
+            (ompjit.RangeError, OverflowError),
+            (ompjit.RangeError, ompjit.ArgumentError),
             (ompjit.OutOfMemory, MemoryError),
             (ompjit.NotFound, LookupError),
             (ompjit.LaunchTimeout, TimeoutError),
