@@ -364,6 +364,7 @@ mapped 68 132 384 288 160 192 224 128 144 160
 explicit 2 2 2 2
 target 10 10 10
 inner 11 12 13
+small 4 5 5 7 4 2 2 2 9
 some 22 24 26
 none -22 -24 -26'
 prints_everywhere "arrays at their device addresses" device_addresses.f90

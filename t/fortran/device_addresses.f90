@@ -17,6 +17,20 @@ contains
       x(i) = 2 * x(i)
     end do
   end subroutine
+  subroutine small(s, x, y, n, k) ! s and x are device addresses
+    integer :: s, n, k, x(n)
+    integer(1) :: y(n)
+    !$omp target has_device_addr(s, x(k:)) map(y(k:n))
+    s = s + k
+    x(k) = s + y(k)
+    y(n) = 9
+    !$omp end target
+    !$omp target teams distribute parallel do has_device_addr(x) nowait
+    do k = 1, n - 1
+      x(k) = x(k) + 1
+    end do
+    !$omp taskwait
+  end subroutine
   subroutine by_pointer(p, n)
     integer, intent(in) :: n
     type(c_ptr) :: p
@@ -96,7 +110,8 @@ program device_addresses
   real(8), allocatable, target :: c(:), m(:, :)
   real(8), pointer :: q(:)
   real(8), target :: s(4)
-  integer :: i
+  integer :: i, one, four(4)
+  integer(1) :: bytes(4)
   allocate (c(10), m(3, 2))
   c = [(i, i = 1, 10)]
   call shaped(c); call show('shaped', c)
@@ -150,6 +165,11 @@ program device_addresses
   call inner(q)
   !$omp end target data
   call show('inner', q)
+  one = 1; four = 4; bytes = 2
+  !$omp target data map(one, four) use_device_addr(one, four)
+  call small(one, four, bytes, 4, 3)
+  !$omp end target data
+  call show('small', real([one, four, int(bytes)], 8))
   call some(q, .true.); call show('some', q)
   call some(q, .false.); call show('none', q)
 end program

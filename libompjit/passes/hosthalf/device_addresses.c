@@ -20,6 +20,13 @@
  * Where a clause `if` is false, flang leaves the region's statements out. The
  * region then begins on the initial device, which maps nothing.
  *
+ * And has_device_addr of what has no descriptor passes its address as a literal,
+ * to whose entry flang gives the size of the variable, or of an array's element:
+ * of 4 bytes it would be half an address. Other literals of flang's are implicit.
+ *
+ *   @.offload_sizes    = private constant [2 x i64] [i64 4, i64 4]
+ *   @.offload_maptypes = private constant [2 x i64] [i64 800, i64 288]
+ *
  * A descriptor begins with { address, element size, version, rank, type,
  * attribute, extra }, and has three numbers for each dimension. An addendum, of
  * two words, follows where `extra` says so.
@@ -38,6 +45,9 @@ enum { RANK_AT = 20, EXTRA_AT = 23, HEAD = 24, DIMENSION = 24, ADDENDUM = 16,
 /* The operands of the call that begins a data region. */
 enum { DEVICE = 1, BASES = 3, POINTERS = 4, SIZES = 5, TYPES = 6 };
 
+/* The operand of the call that runs a kernel, and fields of what it points to. */
+enum { ARGUMENTS = 5, KERNEL_SIZES = 4, KERNEL_TYPES = 5 };
+
 #define INITIAL_DEVICE "omp_get_initial_device"
 
 /* A map entry of one construct. */
@@ -47,13 +57,17 @@ struct entry {
     LLVMValueRef condition; /* of its clause `if`; NULL: none */
 };
 
-/* The local array whose first element the operand is the address of. */
-static LLVMValueRef array_of(LLVMValueRef call, unsigned operand)
+/* The local array whose first element the value is the address of. */
+static LLVMValueRef array_at(LLVMValueRef v)
 {
-    LLVMValueRef v = LLVMGetOperand(call, operand);
     if (LLVMIsAGetElementPtrInst(v))
         v = LLVMGetOperand(v, 0);
     return LLVMIsAAllocaInst(v) ? v : NULL;
+}
+
+static LLVMValueRef array_of(LLVMValueRef call, unsigned operand)
+{
+    return array_at(LLVMGetOperand(call, operand));
 }
 
 static bool is_slot(LLVMValueRef gep, unsigned at)
@@ -110,12 +124,11 @@ static LLVMValueRef only_store(LLVMValueRef array, unsigned at)
 
 /* --------------------------------------------------------------- constants */
 
-/* The constant array that the operand is, or that the local array is filled
+/* The constant array that the value is, or that the local array is filled
  * from. */
-static LLVMValueRef constants_of(LLVMValueRef call, unsigned operand)
+static LLVMValueRef constants_at(LLVMValueRef v)
 {
-    LLVMValueRef v = LLVMGetOperand(call, operand);
-    LLVMValueRef local = array_of(call, operand);
+    LLVMValueRef local = array_at(v);
     for (LLVMUseRef u = local ? LLVMGetFirstUse(local) : NULL; u;
          u = LLVMGetNextUse(u)) {
         LLVMValueRef copy = LLVMGetUser(u);
@@ -126,6 +139,18 @@ static LLVMValueRef constants_of(LLVMValueRef call, unsigned operand)
                    LLVMGetInitializer(v)
                ? v
                : NULL;
+}
+
+static LLVMValueRef constants_of(LLVMValueRef call, unsigned operand)
+{
+    return constants_at(LLVMGetOperand(call, operand));
+}
+
+static unsigned length_of(LLVMValueRef constants)
+{
+    return constants ? LLVMGetArrayLength(
+                           LLVMTypeOf(LLVMGetInitializer(constants)))
+                     : 0;
 }
 
 static uint64_t type_of(LLVMValueRef types, unsigned at)
@@ -384,32 +409,62 @@ static bool returns_used(LLVMValueRef call, unsigned n)
     return false;
 }
 
-static void repair_call(LLVMBuilderRef b, LLVMValueRef call)
+static void repair_data(LLVMValueRef call)
 {
     LLVMValueRef types = constants_of(call, TYPES);
-    unsigned n = types ? LLVMGetArrayLength(LLVMTypeOf(
-                             LLVMGetInitializer(types)))
-                       : 0;
+    unsigned n = length_of(types);
     if (!returns_used(call, n))
         return;
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(
+        LLVMGetTypeContext(LLVMTypeOf(call)));
     LLVMValueRef branch = branch_to(LLVMGetInstructionParent(call));
     LLVMValueRef condition = branch ? begin_always(b, call, branch) : NULL;
     for (unsigned i = 0; i < n; i++) {
         const struct entry e = {call, i, condition};
         repair_entry(b, &e, types, n);
     }
+    LLVMDisposeBuilder(b);
+}
+
+/* ----------------------------------------------------------------- kernels */
+
+static bool is_address(uint64_t type)
+{
+    return type & OMPJIT__MAP_LITERAL && !(type & OMPJIT__MAP_IMPLICIT);
+}
+
+/* A field of the structure that a kernel's arguments are in. */
+static LLVMValueRef kernel_constants(LLVMValueRef call, unsigned field)
+{
+    LLVMValueRef store = only_store(LLVMGetOperand(call, ARGUMENTS), field);
+    return store ? constants_at(LLVMGetOperand(store, 0)) : NULL;
+}
+
+static void repair_kernel(LLVMValueRef call)
+{
+    LLVMValueRef types = kernel_constants(call, KERNEL_TYPES);
+    LLVMValueRef sizes = kernel_constants(call, KERNEL_SIZES);
+    const unsigned n = length_of(types);
+    for (unsigned i = 0; i < n && n == length_of(sizes); i++)
+        if (is_address(type_of(types, i)))
+            set_constant(sizes, i, sizeof(uint64_t));
+}
+
+/* Calls `repair` for every call of the function. */
+static void each_call(LLVMModuleRef m, const char *name,
+                      void (*repair)(LLVMValueRef))
+{
+    LLVMValueRef function = LLVMGetNamedFunction(m, name);
+    for (LLVMUseRef u = function ? LLVMGetFirstUse(function) : NULL; u;
+         u = LLVMGetNextUse(u))
+        if (LLVMIsACallInst(LLVMGetUser(u)))
+            repair(LLVMGetUser(u));
 }
 
 void ompjit__repair_device_addresses(LLVMModuleRef m)
 {
-    LLVMValueRef begin =
-        ompjit__is_flang(m)
-            ? LLVMGetNamedFunction(m, "__tgt_target_data_begin_mapper")
-            : NULL;
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
-    for (LLVMUseRef u = begin ? LLVMGetFirstUse(begin) : NULL; u;
-         u = LLVMGetNextUse(u))
-        if (LLVMIsACallInst(LLVMGetUser(u)))
-            repair_call(b, LLVMGetUser(u));
-    LLVMDisposeBuilder(b);
+    if (!ompjit__is_flang(m))
+        return;
+    each_call(m, "__tgt_target_data_begin_mapper", repair_data);
+    each_call(m, "__tgt_target_kernel", repair_kernel);
 }

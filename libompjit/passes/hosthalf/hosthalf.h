@@ -57,8 +57,8 @@ void ompjit__separate_kernels(LLVMModuleRef device, ompjit__unit *unit);
 void ompjit__repair_sections(LLVMValueRef f);
 /* The same for the names of what is mapped. map_names.c */
 void ompjit__repair_names(LLVMModuleRef m);
-/* The same for the addresses that use_device_addr gives arrays. Before any
- * optimization. device_addresses.c */
+/* The same for the addresses that use_device_addr gives arrays, and that
+ * has_device_addr passes. Before any optimization. device_addresses.c */
 void ompjit__repair_device_addresses(LLVMModuleRef m);
 
 struct ompjit__early; /* frontend/frontend.h */
