@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/processors.h"
 #include "serve/serve.h"
 
 struct ompjit__ahead {
@@ -99,8 +100,10 @@ void ompjit__ahead_begin(ompjit__ahead *a, ompjit__session *session,
     }
     close(ends[1]);
     a->from = ends[0];
-    if (a->child > 0)
+    if (a->child > 0) {
+        ompjit__run_elsewhere(a->child);
         return;
+    }
     a->child = 0;
     close(a->from);
     ompjit__buf_free(&a->request);
