@@ -8,6 +8,8 @@ divided as C does it.
 """
 from __future__ import annotations
 
+import math
+
 from . import TYPE_CHECKING, _functions as functions, _weak as weak
 from ._dtype import (
     DType,
@@ -25,6 +27,7 @@ from ._dtype import (
     uint64,
 )
 from ._errors import ArgumentError, RangeError
+from ._numbers import pack, unpack
 from ._parse import Node, Statement, fail, in_depth, located
 
 if TYPE_CHECKING:
@@ -85,6 +88,27 @@ class C(NamedTuple):
     text: str
     kind: Kind
     weak: tuple[weak.Weak, ...] = ()
+
+
+def constant_of(kind: DType, value: complex) -> str:
+    """The C of an element; RangeError where the type has no such number."""
+    (found,) = unpack(kind, pack(kind, [value]))
+    if isinstance(found, complex):
+        part = functions.real_of(kind).c
+        real, imaginary = map(_floating, (found.real, found.imag))
+        return f"__builtin_complex(({part}){real}, ({part}){imaginary})"
+    if isinstance(found, float):
+        return f"({kind.c}){_floating(found)}"
+    if found < 0:
+        return f"({kind.c})({found + 1}l - 1)"
+    return f"({kind.c}){int(found)}{'ul' if kind is uint64 else 'l'}"
+
+
+def _floating(value: float) -> str:
+    if math.isfinite(value):
+        return repr(value)
+    sign = "-" if value < 0 else ""
+    return '__builtin_nan("")' if value != value else f"{sign}__builtin_inf()"
 
 
 Element = Callable[["Emitter", Node], C]

@@ -12,14 +12,14 @@ from ._array import ndarray
 from ._bind import Expression
 from ._device import Device
 from ._dtype import DType, dtype as dtype_of, int64
-from ._emit import C, Emitter, strong
+from ._emit import C, Emitter, constant_of, strong
 from ._errors import ArgumentError, string
 from ._expression import Elementwise
 from ._host import c_strides
 from ._loops import NumberSpec, Params, Row, number_params, turns, unravel
 from ._native import by_vector
 from ._once import once
-from ._operand import Number, element_strides, weak_type
+from ._operand import Number, element_strides, number, weak_type
 from ._parse import Node, fail
 from ._plan import Made, Plan, passed, pointer, slots_of
 from ._program import program
@@ -67,12 +67,11 @@ class Stencil(Elementwise):
     _needs_packed = False
 
     def __init__(
-        self, text: str, boundary: str | float = "keep", preamble: str = ""
+        self, text: str, boundary: str | complex = "keep", preamble: str = ""
     ) -> None:
         Expression.__init__(self, text, preamble)
         self._plans = {}
-        known = isinstance(boundary, (int, float)) or boundary in _MODES
-        if not known or isinstance(boundary, bool):
+        if isinstance(boundary, str) and boundary not in _MODES:
             raise ArgumentError(
                 f"boundary is {boundary!r}; it is 'keep', 'nearest', 'wrap', "
                 "or a number"
@@ -197,7 +196,7 @@ class Stencil(Elementwise):
             tests.append(f"j + {last} >= 0 && j + {last} < n")
         if not tests:
             return value
-        constant = f"({kind.c}){float(self.boundary)!r}"
+        constant = constant_of(kind, self.boundary)
         return f"({' && '.join(tests)} ? {value} : {constant})"
 
     def _rows(self, arrays: _Arrays) -> str:
@@ -402,12 +401,12 @@ class Stencil(Elementwise):
 
 
 @once
-def _made(text: str, boundary: str | float, preamble: str) -> Stencil:
+def _made(text: str, boundary: str | complex, preamble: str) -> Stencil:
     return Stencil(text, boundary, preamble)
 
 
 def stencil(
-    text: str, boundary: str | float = "keep", preamble: str = ""
+    text: str, boundary: str | complex = "keep", preamble: str = ""
 ) -> Stencil:
     """A kernel whose elements come from neighbours.
 
@@ -426,9 +425,15 @@ def stencil(
         boundary: what is beside the arrays. "keep": elements whose neighbours
             are not all there are not written, and are 0 in a new array.
             "nearest": the nearest element. "wrap": the other side. A number:
-            that.
+            that, which must be one of the arrays' types.
         preamble: C with functions that the text calls.
     """
-    if not isinstance(boundary, (str, int, float)):
-        raise ArgumentError(f"boundary is a {type(boundary).__name__}")
+    if not isinstance(boundary, str):
+        found = number(boundary)
+        if found is None or isinstance(found.value, bool):
+            raise ArgumentError(
+                f"boundary is a {type(boundary).__name__}; it is a text or a "
+                "number"
+            )
+        boundary = found.value
     return _made(string("text", text), boundary, string("preamble", preamble))

@@ -30,6 +30,36 @@ class Stencils(unittest.TestCase):
         self.assertEqual(f(ompjit.zeros(1)).tolist(), [0])
         self.assertEqual(f(ompjit.zeros(0)).tolist(), [])
 
+    def test_numbers_beside_the_array(self):
+        low, high = -(1 << 63), (1 << 64) - 1
+        for kind, numbers in (
+            ("f8", (1e300, 0.1, float("inf"), -float("inf"), float("nan"))),
+            ("f2", (1.5, float("-inf"))),
+            ("c8", (1 - 2j, 3)),
+            ("i1", (-128, 2.0)),
+            ("i8", (low, -low - 1, (1 << 53) + 1)),
+            ("u8", (high,)),
+        ):
+            u = ompjit.ones(2, kind)
+            for boundary in numbers:
+                f = ompjit.stencil("v = u[-1]", boundary)
+                self.assertEqual(str(f(u).tolist()[0]), str(ompjit.full(1, boundary, kind).tolist()[0]))
+        for kind, boundary in (
+            ("i1", 128), ("u1", -1), ("i4", 1.5), ("i4", float("nan")),
+            ("f8", 1j), ("i8", 1 << 63),
+        ):
+            f = ompjit.stencil("v = u[-1]", boundary)
+            with self.assertRaises(ompjit.RangeError):
+                f(ompjit.ones(2, kind))
+        for boundary in (None, True, [1], b"keep"):
+            with self.assertRaises(ompjit.ArgumentError):
+                ompjit.stencil("v = u[-1]", boundary)
+
+    @needs_numpy
+    def test_numbers_of_numpy_beside_the_array(self):
+        f = ompjit.stencil("v = u[-1]", np.float32(0.5))
+        self.assertEqual(f(ompjit.ones(2)).tolist(), [0.5, 1])
+
     def test_neighbours_in_declarations(self):
         life = ompjit.stencil(
             "int n = g[-1] + g[1]; auto k = n * (n - g[2]); o = n + k + g[0]", "wrap"
