@@ -78,7 +78,18 @@ def _kind(value: Any) -> str:
         return "b"
     if isinstance(value, (int, float, complex)):
         return {int: "i", float: "f"}.get(type(value), "c")
-    return dtype_of(value.dtype).kind
+    return _type(value).kind
+
+
+def _type(value: Any) -> DType:
+    """That of an array's elements, which some libraries name in their own
+    way."""
+    try:
+        return dtype_of(value.dtype)
+    except ArgumentError:
+        from ._make import asarray
+
+        return asarray(value).dtype
 
 
 def _text(name: str, values: Sequence[Any]) -> str:
@@ -157,7 +168,7 @@ class Arithmetic:
                 self.dtype.kind.replace("u", "i")
             )
         else:
-            both = result_type(self.dtype, dtype_of(other.dtype))
+            both = result_type(self.dtype, _type(other))
             fits = fits and both.kind in (self.dtype.kind, "i", "u")[
                 : 3 if self.dtype.kind in "iu" else 1
             ]

@@ -218,6 +218,24 @@ def _managed(
 
 def _ask(value: Any, place: tuple[int, int]) -> Any:
     """The capsule, of the newest version that the library knows."""
+    is_negated = getattr(value, "is_neg", None)
+    if callable(is_negated) and is_negated() is True:
+        # PyTorch lends the memory of a view that is negated when it is read.
+        raise ArgumentError(
+            f"a {type(value).__name__} is the negative of its memory; "
+            ".resolve_neg() is an array"
+        )
+    try:
+        return _capsule_of(value, place)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ArgumentError(
+            f"a {type(value).__name__} gives no array by DLPack: {error}"
+        ) from error
+
+
+def _capsule_of(value: Any, place: tuple[int, int]) -> Any:
     options: dict[str, Any] = {"max_version": (1, 1)}
     if place[0] != CPU:
         options["stream"] = 1  # CUDA's default stream
@@ -292,6 +310,15 @@ def _take(capsule: Any, name: bytes, device: Device) -> Taken:
     return _owned(address, name, device)
 
 
+def _name(t: Any) -> str:
+    """What another library calls the type of the elements."""
+    known = {3: "opaque handles", 4: "bfloat16"}.get(t.code)
+    if 7 <= t.code <= 14:
+        known = "an 8-bit float"
+    lanes = f" in {t.lanes} lanes" if t.lanes != 1 else ""
+    return f"{known or f'DLPack type {t.code}'} with {t.bits} bits{lanes}"
+
+
 def _owned(address: int, name: bytes, device: Device) -> Taken:
     """The array that a struct is, which is given back in the end."""
     made = _STRUCTS[name].from_address(address)
@@ -300,7 +327,8 @@ def _owned(address: int, name: bytes, device: Device) -> Taken:
     t = made.tensor
     if t.lanes != 1 or t.code not in _KINDS or t.bits % 8:
         raise ArgumentError(
-            f"elements of DLPack's type {t.code} with {t.bits} bits"
+            f"elements of {_name(t)} are no element type; convert them to "
+            "float32, say"
         )
     kind: DType = dtype(f"{_KINDS[t.code]}{t.bits // 8}")
     shape = tuple(t.shape[: t.ndim])

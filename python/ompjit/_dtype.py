@@ -127,6 +127,8 @@ def unknown(what: object) -> ArgumentError:
     hint = ""
     if isinstance(text, str) and text[:1] in ("<", ">", "|"):
         hint = _HINTS.get(text[1:2], "")
+        if getattr(what, "isbuiltin", 0) == 2:  # of a package, as bfloat16
+            hint = ".astype('float32') converts it"
         if text[0] not in ("|", _ORDER):
             hint = f"another byte order: .astype('={text[1:]}') swaps it"
     return ArgumentError(

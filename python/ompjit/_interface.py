@@ -62,6 +62,12 @@ def _fits(address: int, shape: tuple[int, ...], strides: tuple[int, ...],
     return 0 < first and last <= _SPACE
 
 
+def _element(obj: object, typestr: str) -> DType:
+    """The type of the elements. Errors name numpy's dtype, which tells more."""
+    own = getattr(obj, "dtype", None)
+    return dtype(own if getattr(own, "str", None) == typestr else typestr)
+
+
 def layout(obj: object, name: str, interface: Any) -> Layout:
     """The array of an object's interface of that name; ArgumentError where it
     describes none."""
@@ -74,7 +80,7 @@ def layout(obj: object, name: str, interface: Any) -> Layout:
     typestr = interface.get("typestr")
     if not isinstance(typestr, str):
         raise wrong(f"`typestr` is {typestr!r}; it is a text")
-    kind = dtype(typestr)
+    kind = _element(obj, typestr)
     data, strides = interface.get("data"), interface.get("strides")
     if not isinstance(data, tuple) or len(data) != 2:
         raise wrong(f"`data` is {data!r}; it is an address and a flag")

@@ -356,6 +356,52 @@ class Dlpack(unittest.TestCase):
         with self.assertRaisesRegex(ompjit.ArgumentError, "a type is no number"):
             ompjit.asarray(Strange)
 
+    def test_what_other_libraries_refuse(self):
+        """As PyTorch's tensors with gradients, and its views that are negated
+        when they are read."""
+        from ompjit import _dlpack
+
+        a = ompjit.ones(2, "u2")
+        tensor, m = Tensor(a), ompjit.compile(SAXPY + MAPPED)
+
+        def refuses(**options):
+            raise BufferError("use tensor.detach()")
+
+        def brain(**options):
+            capsule = a.__dlpack__(max_version=(1, 0))
+            place = _dlpack._pointer(id(capsule), _dlpack._NEW)
+            _dlpack._STRUCTS[_dlpack._NEW].from_address(place).tensor.code = 4
+            return capsule
+
+        takers = (
+            ompjit.from_dlpack,
+            ompjit.elementwise("2*x"),
+            ompjit.reduction("x"),
+            lambda t: m.saxpy(2, 2, t, t),
+            lambda t: m.kernels["saxpy"](2, 2, t, t),
+        )
+        for lend, text in (
+            (refuses, r"a Tensor gives no array by DLPack: use tensor.detach\(\)"),
+            (brain, "elements of bfloat16 with 16 bits"),
+        ):
+            tensor.__dlpack__ = lend
+            for take in takers:
+                with self.assertRaisesRegex(ompjit.ArgumentError, text):
+                    take(tensor)
+        tensor = Tensor(a)
+        tensor.is_neg = lambda: True
+        for take in takers:
+            with self.assertRaisesRegex(ompjit.ArgumentError, "resolve_neg"):
+                take(tensor)
+
+    def test_operators_with_tensors(self):
+        a, tensor = ompjit.ones(2), Tensor(ompjit.full(2, 3.0))
+        tensor.dtype, tensor.shape = "torch.float64", (2,)
+        self.assertEqual((a + tensor).tolist(), [4, 4])
+        self.assertEqual((tensor - a).tolist(), [2, 2])
+        a *= tensor
+        self.assertEqual(a.tolist(), [3, 3])
+
     def test_tensors(self):
         """What has DLPack alone, as torch's, is taken everywhere."""
         m = ompjit.compile(SAXPY + MAPPED)

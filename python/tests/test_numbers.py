@@ -174,6 +174,19 @@ class Others(unittest.TestCase):
         with self.assertRaises(ompjit.ArgumentError):
             ompjit.array(datetime.date(2020, 1, 1))
 
+    def test_types_of_other_packages(self):
+        class Kind:  # as numpy's dtype of ml_dtypes.bfloat16
+            str, isbuiltin = "<V2", 2
+
+        class Brain:
+            dtype = Kind()
+            __array_interface__ = {
+                "typestr": "<V2", "shape": (1,), "data": (16, False), "version": 3,
+            }
+
+        with self.assertRaisesRegex(ompjit.ArgumentError, "astype.'float32'"):
+            run("x * 2", Brain())
+
     @needs_numpy
     @unittest.skipUnless(ompjit.device().is_host, "numpy's arrays are the host's")
     def test_no_memory(self):
