@@ -254,10 +254,10 @@ def _place(value: Any) -> tuple[int, int]:
     try:
         kind, number = value.__dlpack_device__()
         return int(kind), int(number)
-    except (TypeError, ValueError):
+    except Exception as error:
         raise ArgumentError(
             f"__dlpack_device__ of a {type(value).__name__} tells no device"
-        ) from None
+        ) from error
 
 
 def on_host(value: Any) -> _host.HostView | None:

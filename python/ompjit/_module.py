@@ -14,6 +14,8 @@ from ._device import Device
 from ._errors import (
     ArgumentError, FileError, NotFound, expect, from_error, string, utf8,
 )
+# With the module: a process that is forked while another thread imports cannot.
+from ._function import find, names
 from ._handle import Handle, ending
 from ._interrupt import interruptible
 from ._lib import _local, call, library, system_flags
@@ -123,8 +125,6 @@ class Module(Code):
         """A function by its name in the source, or the linker's."""
         found = self._functions.get(string("a function's name", name))
         if found is None:
-            from ._function import find
-
             found = self._functions.setdefault(name, find(self, name))
         return found  # type: ignore[no-any-return]
 
@@ -144,8 +144,6 @@ class Module(Code):
     @property
     def functions(self) -> list[str]:
         """The names of its functions."""
-        from ._function import names
-
         return names(self)
 
     def __dir__(self) -> list[str]:

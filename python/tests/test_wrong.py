@@ -245,7 +245,7 @@ class Wrong(unittest.TestCase):
             lambda a: ompjit.asarray(1, None, a),
             lambda a: ompjit.reduction("a")(x, axis=a),
             lambda a: ompjit.scan()(x, axis=a),
-            lambda a: ompjit.stencil("v = u[0]", a),
+            lambda a: ompjit.stencil("v = u[-1]", a)(x[0]),
             lambda a: kernel(0, 1, empty, empty, teams=a),
             lambda a: ompjit.compile(SAXPY)[a],
         ):
