@@ -4,6 +4,7 @@
  * that of the worker itself, and only to the request that it was made for.
  */
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -91,6 +92,82 @@ static void test_processors(void)
        "a copy begins on another processor: %d of %d", moved, TRIES);
 }
 
+/* The one child; 0: there is none, or the system does not tell. */
+static pid_t only_child(void)
+{
+    FILE *file = fopen("/proc/thread-self/children", "r");
+    int pid = 0;
+    if (file && fscanf(file, "%d", &pid) != 1)
+        pid = 0;
+    if (file)
+        fclose(file);
+    return pid;
+}
+
+/* Begins the request and takes its answer. */
+static bool both(ompjit__ahead *a, ompjit__session *s,
+                 const ompjit__unit *unit, const ompjit__buf *request)
+{
+    ompjit__buf copied = {0};
+    ompjit__ahead_begin(a, s, unit, request->data, request->size);
+    bool good = ompjit__ahead_answer(a, request->data, request->size, collect,
+                                     &copied);
+    ompjit__buf_free(&copied);
+    return good;
+}
+
+/* A worker that ends when its copy has answered. The copy has a pipe of ours, at
+ * whose end it is gone. */
+static bool ends_with_worker(ompjit__ahead *a, ompjit__session *s,
+                             const ompjit__unit *unit,
+                             const ompjit__buf *request)
+{
+    enum { MS = 5000 };
+    int pipe_ends[2], status = 1;
+    if (pipe(pipe_ends))
+        return false;
+    pid_t worker = fork();
+    if (!worker)
+        _exit(!both(a, s, unit, request));
+    close(pipe_ends[1]);
+    waitpid(worker, &status, 0);
+    struct pollfd end = {.fd = pipe_ends[0]};
+    bool ended = poll(&end, 1, MS) == 1 && end.revents & POLLHUP;
+    close(pipe_ends[0]);
+    return !status && ended;
+}
+
+static void test_staying(int channel, ompjit__session *s,
+                         const ompjit__buf *request)
+{
+    ompjit__ahead *a = ompjit__ahead_new(channel);
+    ompjit__unit small = {.name = (char *)"small"}, large = small;
+    large.nkernels = 9;
+    ok(ends_with_worker(a, s, &small, request),
+       "a copy that stays ends with its worker");
+    ok(both(a, s, &small, request) && !no_children(),
+       "the copy for a small unit stays");
+    pid_t first = only_child();
+    ok(both(a, s, &small, request) && only_child() == first,
+       "  and answers the next request");
+    ok(!ompjit__ahead_answer(a, request->data, request->size, collect, NULL),
+       "  once");
+    if (first)
+        kill(first, SIGKILL);
+    ompjit__ahead_begin(a, s, &small, request->data, request->size);
+    ompjit__ahead_free(a);
+    ok(no_children(), "where it was killed, nothing is left of it");
+
+    a = ompjit__ahead_new(channel);
+    ompjit__ahead_begin(a, s, &large, request->data, request->size);
+    ompjit__buf none = {0};
+    ok(ompjit__ahead_answer(a, request->data, request->size, collect, &none) &&
+           no_children(),
+       "the copy for a large unit ends");
+    ompjit__buf_free(&none);
+    ompjit__ahead_free(a);
+}
+
 int main(void)
 {
     int ends[2];
@@ -107,9 +184,10 @@ int main(void)
     ompjit__serve(s, request.data, request.size, collect, &own);
     ok(own.size, "the session itself has an answer");
 
+    test_staying(ends[0], s, &request);
     ok(!ompjit__ahead_answer(a, request.data, request.size, collect, &none),
        "without a copy there is no answer");
-    ompjit__ahead_begin(a, s, request.data, request.size);
+    ompjit__ahead_begin(a, s, NULL, request.data, request.size);
     ok(!ompjit__ahead_answer(a, other.data, other.size, collect, &none) &&
            !none.size,
        "another request has none either");
@@ -121,8 +199,8 @@ int main(void)
     ok(!ompjit__ahead_answer(a, request.data, request.size, collect, &none),
        "  once");
 
-    ompjit__ahead_begin(a, s, other.data, other.size);
-    ompjit__ahead_begin(a, s, request.data, request.size);
+    ompjit__ahead_begin(a, s, NULL, other.data, other.size);
+    ompjit__ahead_begin(a, s, NULL, request.data, request.size);
     ompjit__buf_free(&copied);
     ok(ompjit__ahead_answer(a, longer.data, longer.size, collect, &copied) &&
            copied.size == own.size,
@@ -132,12 +210,12 @@ int main(void)
     /* PREPARE has no reply: the copy ends without one, as one that dies. */
     ompjit__buf silent = {0};
     make_request(&silent, OMPJIT__OP_PREPARE);
-    ompjit__ahead_begin(a, s, silent.data, silent.size);
+    ompjit__ahead_begin(a, s, NULL, silent.data, silent.size);
     ok(!ompjit__ahead_answer(a, silent.data, silent.size, collect, &none) &&
            !none.size && no_children(),
        "a copy without a reply is no answer");
 
-    ompjit__ahead_begin(a, s, request.data, request.size);
+    ompjit__ahead_begin(a, s, NULL, request.data, request.size);
     close(ends[0]);
     char byte;
     ok(!recv(ends[1], &byte, 1, 0), "a copy does not hold the channel open");
@@ -149,6 +227,6 @@ int main(void)
     ompjit__buf_free(&own);
     ompjit__buf_free(&copied);
     ompjit__session_free(s);
-    free(a);
+    ompjit__ahead_free(a);
     return done_testing();
 }

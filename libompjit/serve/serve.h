@@ -35,22 +35,31 @@ void ompjit__serve(ompjit__session *session, const void *request, size_t size,
  * `life`: the end of a pipe whose other end closes when the application ends.
  * worker.c; door.h says more */
 void ompjit__work(int socket, int life);
+/* Was LLVM left in the middle of its work, or has the process taken much memory?
+ * Then it had better not go on. worker.c */
+bool ompjit__is_worn(void);
 
 /* ------------------------------------------- builds ahead of time: ahead.c */
 
 /* A worker's; one build at a time. NULL: no memory. `channel`: its socket. */
 typedef struct ompjit__ahead ompjit__ahead;
 ompjit__ahead *ompjit__ahead_new(int channel);
-/* Carries a request out in a copy of this process; what another one has done so
- * far is lost. */
+/* Ends the copy, too; accepts NULL. */
+void ompjit__ahead_free(ompjit__ahead *a);
+/* Carries a request about a unit (NULL: none) out in a copy of this process; what
+ * is not asked for yet is lost. */
 void ompjit__ahead_begin(ompjit__ahead *a, ompjit__session *session,
-                         const void *request, size_t size);
+                         const ompjit__unit *unit, const void *request,
+                         size_t size);
 /* Answers the request with what a copy has made of the same one, once it is done.
  * False: it is to be carried out. */
 bool ompjit__ahead_answer(ompjit__ahead *a, const void *request, size_t size,
                           ompjit__tell_fn *tell, void *data);
 /* The session's requests may have builds begun ahead; NULL: none. session.c */
 void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead);
+/* Keeps the unit that comes next in the reader, as ompjit__unit_pack has packed
+ * it. False: it cannot be read, or there is no memory. session.c */
+bool ompjit__session_keep(ompjit__session *session, ompjit__reader *r);
 
 /* --------------------------------------------------- kept units: kept.c */
 

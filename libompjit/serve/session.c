@@ -37,7 +37,7 @@ struct ompjit__session {
     bool own_process;          /* whose environment it may change */
     ompjit__ahead *ahead;      /* the process's; NULL: none       */
     unsigned nahead;           /* halves with a build beside them */
-    unsigned ahead_level;      /* at which the last was optimized */
+    unsigned ahead_level;      /* at which the last half's are optimized */
     ompjit__tell_fn *tell;        /* of the request */
     void *tell_data;
 };
@@ -493,12 +493,12 @@ static ompjit_status unit_keep(struct job *job, ompjit_error *err)
  * be asked for next, as a whole request, or no bytes. False: none is begun. It
  * comes before this request begins a thread, as nvJitLink does: a copy of the
  * process has one thread only. */
-static bool begin_ahead(struct job *job)
+static bool begin_ahead(struct job *job, const ompjit__unit *unit)
 {
     ompjit__buf next = read_view(job);
     if (job->arguments.bad || !next.size || !job->session->ahead)
         return false;
-    ompjit__ahead_begin(job->session->ahead, job->session, next.data,
+    ompjit__ahead_begin(job->session->ahead, job->session, unit, next.data,
                         next.size);
     return true;
 }
@@ -518,7 +518,7 @@ static ompjit_status build(struct job *job, ompjit_error *err)
         free(arch);
         return damaged(err);
     }
-    begin_ahead(job);
+    begin_ahead(job, unit);
     bool loads = job->session->own_process && format == OMPJIT_FORMAT_CUBIN;
     if (loads)
         ompjit__assembler_begin(job->compiler->assembler);
@@ -570,10 +570,8 @@ static ompjit_status half(struct job *job, ompjit_error *err)
         return damaged(err);
     bool divide = ompjit__read_number(&job->arguments);
     size_t part = ompjit__read_number(&job->arguments);
-    if (begin_ahead(job)) {
-        job->session->nahead++;
-        job->session->ahead_level = unit->opt_level;
-    }
+    job->session->ahead_level = unit->opt_level; /* the copy's, too */
+    job->session->nahead += begin_ahead(job, unit);
     if (job->arguments.bad)
         return damaged(err);
     if (!part)
@@ -782,11 +780,19 @@ void ompjit__session_ahead(ompjit__session *session, ompjit__ahead *ahead)
     session->ahead = ahead;
 }
 
+bool ompjit__session_keep(ompjit__session *session, ompjit__reader *r)
+{
+    ompjit__unit unit;
+    return ompjit__unit_unpack(r, &unit) &&
+           ompjit__keep(&session->kept, &unit);
+}
+
 /* Most programs have a build beside one of their halves. Where there is a
- * second one, as in ompjit repl, there will be more. */
+ * second one, as in ompjit repl, there will be more. A copy is there for these
+ * builds. */
 void ompjit__session_rest(ompjit__session *session)
 {
-    if (session->nahead > 1)
+    if (session->nahead > 1 || !session->ahead)
         ompjit__machine_prepare_host(&session->compiler,
                                      session->ahead_level);
     else

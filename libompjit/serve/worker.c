@@ -162,8 +162,7 @@ static void raise_stack(void)
     setrlimit(RLIMIT_STACK, &limit);
 }
 
-/* LLVM was left in the middle of its work, or has taken much memory. */
-static bool is_worn(void)
+bool ompjit__is_worn(void)
 {
     struct rusage usage;
     return ompjit__guard_was_left() ||
@@ -176,7 +175,7 @@ static void tell(void *last, enum ompjit__frame kind, const void *bytes,
                  size_t size)
 {
     bool *ends = last;
-    if (kind == OMPJIT__FRAME_REPLY && is_worn()) {
+    if (kind == OMPJIT__FRAME_REPLY && ompjit__is_worn()) {
         *ends = true;
         kind = OMPJIT__FRAME_LAST;
     }
