@@ -2,9 +2,9 @@
  *
  * The fast way of kernel(n, a, x, y): numbers are set, arrays are looked at, and
  * the kernel is launched without the GIL. A form, which Python makes and keeps
- * (python/ompjit/_form.py), says what each parameter is. Calls with options or
- * names, and arguments that are not usual or not right, go to the kernel's
- * method _call.
+ * (python/ompjit/_form.py), says what each parameter is. Calls with names, or
+ * with options other than teams=n and threads=n, and arguments that are not usual
+ * or not right, go to the kernel's method _call.
  *
  * Further, launches whose arguments Python has set: in them, too, Ctrl-C ends
  * the kernel.
@@ -79,7 +79,8 @@ static bool set(const form *f, uint32_t i, object *from, ompjit_arg *args,
 
 /* ------------------------------------------------------------------- calls */
 
-static object *run(const form *f, const ompjit_arg *args, taken *held)
+static object *run(const form *f, const ompjit_launch *options,
+                   const ompjit_arg *args, taken *held)
 {
     ompjit_error err;
     stretch s;
@@ -88,7 +89,7 @@ static object *run(const form *f, const ompjit_arg *args, taken *held)
         return NULL;
     }
     ompjit_status status = ompjit__python_launcher.launch(
-        f->kernel, f->device, f->options, args, f->nparams, &err);
+        f->kernel, f->device, options, args, f->nparams, &err);
     ompjit__python_return(&s);
     ompjit__python_release(held);
     if (status)
@@ -97,11 +98,37 @@ static object *run(const form *f, const ompjit_arg *args, taken *held)
     return &_Py_NoneStruct;
 }
 
-static bool is_usual(const form *f, size_t nargs, object *names)
+static bool is_usual(const form *f, size_t nargs)
 {
     const int *inside = ompjit__python_launcher.inside;
-    return !names && nargs == f->nparams &&
-           !__atomic_load_n(inside, __ATOMIC_RELAXED);
+    return nargs == f->nparams && !__atomic_load_n(inside, __ATOMIC_RELAXED);
+}
+
+/* teams=n and threads=n behind the arguments. False: another option, or no
+ * number. */
+static bool set_geometry(object *const *values, object *names,
+                         ompjit_launch *to)
+{
+    const launcher *l = &ompjit__python_launcher;
+    ssize_t count = PyTuple_Size(names);
+    for (ssize_t i = 0; i < count; i++) {
+        object *name = PyTuple_GetItem(names, i), *type = PyObject_Type(values[i]);
+        int overflow;
+        Py_DecRef(type); /* the object has it */
+        if (type != &PyLong_Type || (name != l->teams && name != l->threads))
+            return false;
+        long long n = PyLong_AsLongLongAndOverflow(values[i], &overflow);
+        if (overflow || n < 0 || n > UINT32_MAX)
+            return false;
+        if (name == l->teams) {
+            to->teams = (uint32_t)n;
+            to->teams_y = to->teams_z = 0;
+        } else {
+            to->threads = (uint32_t)n;
+            to->threads_y = to->threads_z = 0;
+        }
+    }
+    return true;
 }
 
 static object *call(object *self, object *const *args, size_t nargsf,
@@ -110,16 +137,20 @@ static object *call(object *self, object *const *args, size_t nargsf,
     const form *f = __atomic_load_n(&ompjit__python_part(self)->how,
                                     __ATOMIC_ACQUIRE);
     ompjit_arg made[MOST_PARAMS];
+    ompjit_launch options;
     taken held;
     uint32_t i = 0;
     held.n = 0;
-    if (!f || !is_usual(f, ompjit__python_count(nargsf), names))
+    if (!f || !is_usual(f, ompjit__python_count(nargsf)))
+        return ompjit__python_call(self, args, nargsf, names);
+    options = *f->options;
+    if (names && !set_geometry(&args[f->nparams], names, &options))
         return ompjit__python_call(self, args, nargsf, names);
     memcpy(made, f->args, f->nparams * sizeof *made);
     while (i < f->nparams && set(f, i, args[i], made, &held))
         i++;
     if (i == f->nparams)
-        return run(f, made, &held);
+        return run(f, &options, made, &held);
     PyErr_Clear();
     ompjit__python_release(&held);
     return ompjit__python_call(self, args, nargsf, names);

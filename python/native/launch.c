@@ -71,7 +71,7 @@ launcher ompjit__python_launcher;
 
 static struct {
     object *out;      /* "out"                                               */
-    object *names[7]; /* "shape" "strides" "dtype" "device" "address" ...    */
+    object *names[8]; /* "shape" "strides" "dtype" "device" "address" ...    */
 } state;
 
 /* An argument of a call. */
@@ -212,18 +212,43 @@ static bool is_packed(const given *g, ssize_t step, bool c_order)
     return true;
 }
 
+/* Bytes of an element; 0: Python has an exception. */
+static ssize_t size_of(object *dtype)
+{
+    object *size = PyObject_GetAttr(dtype, state.names[6]);
+    ssize_t bytes = size ? (ssize_t)PyLong_AsUnsignedLongLong(size) : 0;
+    if (size)
+        Py_DecRef(size);
+    return bytes;
+}
+
 bool ompjit__python_pointer(object *array, const ompjit_device *device,
                             void **to)
 {
     given g;
     if (!see_array(array, &g) || g.readonly || g.device != device)
         return false;
-    object *size = PyObject_GetAttr(g.dtype, state.names[6]);
-    ssize_t step = size ? (ssize_t)PyLong_AsUnsignedLongLong(size) : 0;
-    if (size)
-        Py_DecRef(size);
+    ssize_t step = size_of(g.dtype);
     *to = g.address;
     return step > 0 && (is_packed(&g, step, true) || is_packed(&g, step, false));
+}
+
+bool ompjit__python_packed(object *array, const ompjit_device *device,
+                           bool writes, buffer *to)
+{
+    given g;
+    if (!see_array(array, &g) || (writes && g.readonly) || g.device != device)
+        return false;
+    ssize_t size = size_of(g.dtype);
+    object *format = PyObject_GetAttr(g.dtype, state.names[7]);
+    if (!format)
+        return false;
+    *to = (buffer){.buf = g.address, .len = size, .itemsize = size};
+    to->format = (char *)PyUnicode_AsUTF8AndSize(format, NULL);
+    Py_DecRef(format); /* the type has it */
+    for (uint32_t d = 0; d < g.ndim; d++)
+        to->len *= g.lengths[d];
+    return size > 0 && to->format && is_packed(&g, size, true);
 }
 
 static bool see(object *from, given *to, taken *held)
@@ -472,7 +497,7 @@ static object *call(object *self, object *const *args, size_t nargsf,
 /* ---------------------------------------------------------------- interface */
 
 /* Once, with the GIL. names: "shape", "strides", "dtype", "device", "address",
- * "readonly", "itemsize", "out", interned. */
+ * "readonly", "itemsize", "format", "out", "teams", "threads", interned. */
 void ompjit_python_launches(void *function, const int *inside, object *array,
                             object *names);
 void ompjit_python_launches(void *function, const int *inside, object *array,
@@ -483,9 +508,11 @@ void ompjit_python_launches(void *function, const int *inside, object *array,
     memcpy(&l->launch, &function, sizeof l->launch);
     Py_IncRef(array);
     Py_IncRef(names);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 8; i++)
         state.names[i] = PyTuple_GetItem(names, i);
-    state.out = PyTuple_GetItem(names, 7);
+    state.out = PyTuple_GetItem(names, 8);
+    l->teams = PyTuple_GetItem(names, 9);
+    l->threads = PyTuple_GetItem(names, 10);
     l->array = array;
 }
 

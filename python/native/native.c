@@ -48,6 +48,7 @@ typedef struct plan {
     ompjit_function *function;
     ompjit_context *context;
     ompjit_module *module;
+    ompjit_device *host; /* in whose memory ompjit.ndarrays may be; NULL: none */
     uint32_t ready;   /* 0: Python calls, as it does once for each function */
     uint32_t nparams;
     param result, params[MOST];
@@ -315,14 +316,30 @@ bool ompjit__python_plain(object *from)
     return plain;
 }
 
-static bool take_array(const param *p, object *from, ompjit_value *to,
-                       uint64_t *bytes, taken *held)
+/* An ompjit.ndarray in host memory, which needs no buffer. */
+static bool take_ours(const plan *how, const param *p, object *from,
+                      ompjit_value *to, uint64_t *bytes)
+{
+    buffer b;
+    if (!how->host || !ompjit__python_packed(from, how->host, p->writes, &b))
+        return false;
+    to->p = b.buf;
+    *bytes = (uint64_t)b.len;
+    return is_format(p, &b);
+}
+
+static bool take_array(const plan *how, const param *p, object *from,
+                       ompjit_value *to, uint64_t *bytes, taken *held)
 {
     if (from == &_Py_NoneStruct) {
         to->p = NULL;
         *bytes = 0;
         return true;
     }
+    object *type = PyObject_Type(from);
+    Py_DecRef(type); /* the object has it */
+    if (type == ompjit__python_launcher.array)
+        return take_ours(how, p, from, to, bytes);
     if (held->n == PYTHON_ARRAYS || !ompjit__python_plain(from))
         return false;
     buffer *b = &held->buffers[held->n];
@@ -336,8 +353,8 @@ static bool take_array(const param *p, object *from, ompjit_value *to,
 }
 
 /* False: it is not usual, or not right; Python's exception may be set. */
-static bool take(const param *p, object *from, ompjit_value *to, uint64_t *bytes,
-                 taken *held)
+static bool take(const plan *how, const param *p, object *from,
+                 ompjit_value *to, uint64_t *bytes, taken *held)
 {
     *bytes = OMPJIT_BYTES_UNKNOWN;
     switch (p->way) {
@@ -348,7 +365,7 @@ static bool take(const param *p, object *from, ompjit_value *to, uint64_t *bytes
     case WAY_BOOL:
         to->u = from == &_Py_TrueStruct;
         return to->u || from == &_Py_FalseStruct;
-    case WAY_ARRAY: return take_array(p, from, to, bytes, held);
+    case WAY_ARRAY: return take_array(how, p, from, to, bytes, held);
     default: return false;
     }
 }
@@ -522,7 +539,7 @@ static object *call(object *self, object *const *args, size_t nargsf,
         return ompjit__python_call(self, args, nargsf, names);
     held.n = 0;
     for (unsigned i = 0; i < how->nparams; i++) {
-        if (take(&how->params[i], args[i], &values[i], &bytes[i], &held))
+        if (take(how, &how->params[i], args[i], &values[i], &bytes[i], &held))
             continue;
         PyErr_Clear();
         ompjit__python_release(&held);

@@ -80,6 +80,7 @@ extern object *PyObject_GetAttrString(object *, const char *),
     *PyTuple_GetItem(object *, ssize_t), *PyDict_New(void),
     *PyObject_CallFunction(object *, const char *, ...),
     *PyType_FromSpec(spec *), *PyVectorcall_Call(object *, object *, object *);
+extern const char *PyUnicode_AsUTF8AndSize(object *, ssize_t *);
 extern ssize_t PyTuple_Size(object *);
 extern int PyTuple_SetItem(object *, ssize_t, object *),
     PyDict_SetItem(object *, object *, object *);
@@ -156,6 +157,7 @@ typedef struct launcher {
                             const ompjit_launch *, const ompjit_arg *, unsigned,
                             ompjit_error *);
     object *array;     /* the type ompjit.ndarray                             */
+    object *teams, *threads; /* "teams", "threads"                             */
     const int *inside; /* how many `with` of a queue, device or context are;
                           with any, Python makes all calls                    */
 } launcher;
@@ -172,5 +174,10 @@ bool ompjit__python_float(object *from, uint32_t bytes, ompjit_arg *to);
  * it is read-only, on another device, or has gaps between elements. */
 bool ompjit__python_pointer(object *array, const ompjit_device *device,
                             void **to);
+
+/* Likewise buf, len, itemsize and format of one in C's order, which is the
+ * array's own memory. `writes`: it may not be read-only. */
+bool ompjit__python_packed(object *array, const ompjit_device *device,
+                           bool writes, buffer *to);
 
 #endif

@@ -57,6 +57,7 @@ class Function(_native.Callable or object):  # type: ignore[misc]
         self.line: int = info.line
         self._refused = info.refused and info.refused.decode()
         self._ready = False
+        self._host: Any = None  # whose arrays C takes
         kinds = self._read_params(info)
         result = CType(info.type).target
         self._read_result(result)
@@ -253,6 +254,8 @@ class Function(_native.Callable or object):  # type: ignore[misc]
         keep: list[Any] = []
         for i, convert in enumerate(self._converters):
             sizes[i] = convert(args[i], values[i], keep)
+        if self._plan is not None and self._host is None:
+            self._host = _native.host_of(self._plan, args)
         if not self._ready:
             self._prepare()
         result = abi.ompjit_value()

@@ -28,6 +28,9 @@ else:
     from ._typing import Any, Bound, Context, Geometry, Iterable, Iterator
 
 
+_GEOMETRIES = 64  # whose forms a kernel keeps
+
+
 class Param(namedtuple("Param", "name bytes is_pointer is_float")):
     """One parameter of a kernel."""
 
@@ -47,6 +50,55 @@ class Param(namedtuple("Param", "name bytes is_pointer is_float")):
 
     def __str__(self) -> str:
         return f"{self.name or '?'}: {self.kind}"
+
+
+class Known:
+    """What is known of a kernel, without its module.
+
+    Attributes:
+        handle: of the kernel, which is its module's.
+        indices: the C API's numbers of the parameters, in the source's order.
+        params, info, names, kinds: of the parameters in that order, and others.
+        forms: for C's calls, by geometry.
+    """
+
+    __slots__ = (
+        "handle",
+        "info",
+        "indices",
+        "params",
+        "names",
+        "kinds",
+        "forms",
+    )
+
+    def __init__(self, address: int, module: Any) -> None:
+        self.handle = Handle(None, module._handle, place=c_void_p(address))
+        self.info = info = abi.ompjit_kernel_info()
+        call("kernel_info_get", address, byref(info))
+        params, indices = [], []
+        for i in range(info.nparams):
+            p = abi.ompjit_param_info()
+            call("kernel_param", address, i, byref(p))
+            name = p.name.decode("utf-8", "replace")
+            params.append(
+                Param(name, p.bytes, bool(p.is_pointer), bool(p.is_float))
+            )
+            indices.append((p.source_order, i))
+        self.indices = [i for _, i in sorted(indices)]
+        self.params = tuple(params[i] for i in self.indices)
+        self.names = {p.name: i for i, p in enumerate(self.params) if p.name}
+        self.kinds = [scalar_kind(p.bytes, p.is_float) for p in self.params]
+        self.forms: dict[Any, Any] = {}
+
+    def keep_form(self, geometry: tuple[Geometry, Geometry], form: Any) -> None:
+        """For the next kernel with the geometry."""
+        if len(self.forms) >= _GEOMETRIES:
+            self.forms.clear()
+        try:
+            self.forms[geometry] = form
+        except TypeError:  # it cannot be hashed
+            pass
 
 
 @_native.by_vector
@@ -78,34 +130,24 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
         "_indices",
         "_info",
         "_kinds",
+        "_known",
         "_names",
         "__weakref__",
     )
 
-    def __init__(self, address: int, module: Any) -> None:
-        # The kernel is its module's.
-        self._handle = Handle(None, module._handle, place=c_void_p(address))
+    def __init__(self, known: Known, module: Any) -> None:
+        self._handle = known.handle
         self.context: Context = module.context
         self._code = module
-        info = abi.ompjit_kernel_info()
-        call("kernel_info_get", address, byref(info))
-        self._info = info
-        params, indices = [], []
-        for i in range(info.nparams):
-            p = abi.ompjit_param_info()
-            call("kernel_param", address, i, byref(p))
-            name = p.name.decode("utf-8", "replace")
-            params.append(
-                Param(name, p.bytes, bool(p.is_pointer), bool(p.is_float))
-            )
-            indices.append((p.source_order, i))
-        # C API's numbers of the parameters, in the source's order.
-        self._indices = [i for _, i in sorted(indices)]
-        self.params = tuple(params[i] for i in self._indices)
-        self._names = {p.name: i for i, p in enumerate(self.params) if p.name}
-        self._kinds = [scalar_kind(p.bytes, p.is_float) for p in self.params]
-        self._form: Any = None  # () where C cannot make the calls
-        bind(self, None)
+        self._info = known.info
+        self._indices = known.indices
+        self.params = known.params
+        self._names = known.names
+        self._kinds = known.kinds
+        self._known = known
+        # None: there is none yet; () where C cannot make the calls.
+        self._form = known.forms.get((None, None))
+        bind(self, self._form[0] if self._form else None)
 
     @property
     def name(self) -> str:
@@ -316,6 +358,7 @@ class Kernel(Inspected, _native.Callable or Shown):  # type: ignore[misc]
 
     def _usual_calls_by_c(self) -> None:
         self._form = form(self) or ()
+        self._known.keep_form((None, None), self._form)
         if self._form:
             bind(self, self._form[0])
 
@@ -363,14 +406,21 @@ class Configured(_native.Callable or object):  # type: ignore[misc]
         self.kernel = kernel
         self.teams = teams
         self.threads = threads
-        self._form: Any = None  # () where C cannot make the calls
-        bind(self, None)
+        # None: not known yet; () where C cannot make the calls.
+        self._form: Any = None
+        try:
+            self._form = kernel._known.forms.get((teams, threads))
+        except TypeError:  # it cannot be hashed
+            pass
+        bind(self, self._form[0] if self._form else None)
 
     def launch(self, *args: Any, **options: Any) -> None:
         """As Kernel.launch."""
         self.kernel.launch(*args, **{**self._geometry(), **options})
         if self._form is None:
-            self._form = form(self.kernel, self.teams, self.threads) or ()
+            geometry = self.teams, self.threads
+            self._form = form(self.kernel, *geometry) or ()
+            self.kernel._known.keep_form(geometry, self._form)
             if self._form:
                 bind(self, self._form[0])
 
@@ -393,13 +443,22 @@ class Kernels(Mapping[str, Kernel]):
     ("saxpy"), with its line where a function has several ("saxpy:12"), or the
     kernel's symbol. Iterating gives the symbols."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(
+        self, module: Any, known: dict[str, Known] | None = None
+    ) -> None:
         self._module = module
+        self._known = {} if known is None else known
 
     def __len__(self) -> int:
         return int(library().module_kernel_count(self._module.address))
 
     def __getitem__(self, name: str) -> Kernel:
+        known = self._known.get(name) if isinstance(name, str) else None
+        if known is None:
+            known = self._known.setdefault(name, self._find(name))
+        return Kernel(known, self._module)
+
+    def _find(self, name: str) -> Known:
         address = c_void_p()
         try:
             call(
@@ -410,7 +469,7 @@ class Kernels(Mapping[str, Kernel]):
             )
         except NotFound as error:
             raise _NoKernel(str(error)) from None
-        return Kernel(address.value or 0, self._module)
+        return Known(address.value or 0, self._module)
 
     def at(self, number: int) -> Kernel:
         """The kernel of that number, in the order of the source."""
@@ -419,7 +478,7 @@ class Kernels(Mapping[str, Kernel]):
         address = library().module_kernel_at(self._module.address, number)
         if not address:
             raise NotFound(f"no kernel {number}; there are {len(self)}")
-        return Kernel(address, self._module)
+        return Kernel(Known(address, self._module), self._module)
 
     def __iter__(self) -> Iterator[str]:
         return (self.at(i).symbol for i in range(len(self)))

@@ -31,7 +31,10 @@ _NAMES = (
     "address",
     "readonly",
     "itemsize",
+    "format",
     "out",
+    "teams",
+    "threads",
 )
 
 

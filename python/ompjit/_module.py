@@ -119,6 +119,7 @@ class Module(Code):
 
     def _compile(self) -> None:
         self._functions: dict[str, Any] = {}
+        self._kernels: dict[str, Any] = {}  # what is known of them
         interruptible(self._compile_now, self.context)
 
     def __getitem__(self, name: str) -> Function:
@@ -184,7 +185,7 @@ class Module(Code):
         """The kernels by name: module.kernels["saxpy"]."""
         from ._kernel import Kernels
 
-        return Kernels(self)
+        return Kernels(self, self._kernels)
 
     def function(
         self, name: str, result: Any = None, params: Sequence[Any] = ()

@@ -14,6 +14,7 @@ import os
 import sys
 
 from . import TYPE_CHECKING, _abi as abi
+from ._array import ndarray
 from ._errors import from_parts
 from ._host import is_plain
 from ._interrupt import is_main, is_ours
@@ -21,13 +22,14 @@ from ._lib import library
 from ._signature import CType, kinds
 
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, Sequence, TypeVar
 
+    from ._device import Device
     from ._module import Module
 
     Class = TypeVar("Class", bound=type)
 else:
-    from ._typing import Any, Class, Module
+    from ._typing import Any, Class, Device, Module, Sequence
 
 _NAME = "libompjit-python.so"
 _MOST = 24
@@ -50,6 +52,7 @@ class Plan(ctypes.Structure):
         ("function", ctypes.c_void_p),
         ("context", ctypes.c_void_p),
         ("module", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
         ("ready", ctypes.c_uint32),
         ("nparams", ctypes.c_uint32),
         ("result", _Param),
@@ -130,6 +133,18 @@ def plan(
         place.way, place.bytes, place.writes = found[:3]
         place.formats = found[3].encode()
     return made
+
+
+def host_of(made: Plan, args: Sequence[Any]) -> Device | None:
+    """Has C take ompjit's arrays in host memory, too, once there is one among
+    the arguments of a call. The device must live as long as the plan."""
+    for value in args:
+        if type(value) is ndarray and value.device.is_host:
+            from . import _launcher  # by which C knows the class
+
+            made.host = value.device.address if _launcher.native else None
+            return value.device
+    return None
 
 
 def bind(function: object, made: Plan) -> None:

@@ -124,9 +124,9 @@ class Program(Code):
 
     @property
     def kernel(self) -> Kernel:
-        from ._kernel import Kernel
+        from ._kernel import Kernel, Known
 
-        return Kernel(self._kernel.value or 0, self)
+        return Kernel(Known(self._kernel.value or 0, self), self)
 
     def is_compiled(self, device: Device) -> bool:
         """Whether what prepare() compiles is there."""

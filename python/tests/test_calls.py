@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import ompjit
 import ompjit._lib
@@ -220,6 +221,32 @@ class Native(unittest.TestCase):
         for a, b in zip(before, after):
             self.assertLess(abs(a - b), 20)
         x.append(4)  # no buffer is held
+
+    def test_arrays_of_the_package(self):
+        with ompjit.Context("host") as context:
+            x, y = ompjit.ones(3, "f4"), ompjit.zeros(3, "f4")
+            double, gaps = ompjit.ones(3), ompjit.ones(6, "f4")[::2]
+            deep = ompjit.ones((1, 1, 1, 1, 3), "f4")
+            empty, readonly = ompjit.ones(0, "f4"), ompjit.ones(3, "f4")
+        readonly.readonly = True
+        m.saxpy(3, 1, x, y), m.same(y)
+        refused = AssertionError("Python makes the call")
+        with mock.patch.object(ompjit.Function, "_call", side_effect=refused):
+            m.saxpy(3, 2, readonly, y)
+            self.assertEqual(y.tolist(), [3, 3, 3])
+            self.assertEqual(m.same(y), y.address)
+            m.saxpy(0, 1, empty, empty)
+        m.saxpy(3, 1, deep, y)
+        self.assertEqual(y.tolist(), [4, 4, 4])
+        for args, words in (
+            ((4, 1, x, y), "needs 4 elements"),
+            ((3, 1, double, y), "float64"),
+            ((3, 1, gaps, y), "contiguous"),
+            ((3, 1, x, readonly), "read-only"),
+        ):
+            with self.assertRaisesRegex(ompjit.ArgumentError, words):
+                m.saxpy(*args)
+        del context
 
     def test_callbacks_within_calls(self):
         self.assertEqual(m.sum(lambda i, d: m.half(i) + m.add(1, 1), 3), 7.5)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Explicit launches: arguments, geometry, bound launches; on any device."""
 import array
+import contextlib
 import gc
 import inspect
 import pickle
@@ -10,6 +11,7 @@ from unittest import mock
 
 import ompjit
 from ompjit import _native
+from ompjit._kernel import Configured
 from support import SAXPY, Module, interrupted, needs_numpy, numpy as np
 
 HOST = ompjit.device().is_host
@@ -184,7 +186,8 @@ class Kernels(unittest.TestCase):
             "#pragma omp parallel\n"
             "{ x[0] = omp_get_num_teams(); x[1] = omp_get_num_threads(); }\n}"
         )
-        k = module.kernels["geometry"]
+        kernels = module.kernels
+        k = kernels["geometry"]
         x = ompjit.zeros(2, "i4")
         k(x, teams=3, threads=32)
         self.assertEqual(x.tolist(), [3, 32])
@@ -194,6 +197,26 @@ class Kernels(unittest.TestCase):
         self.assertEqual(x.tolist(), [4, 32])
         k[5, 32].bind(x)()
         self.assertEqual(x.tolist(), [5, 32])
+        if not _native.Callable:
+            return
+        with self.no_calls_of_python():
+            k(x, teams=6, threads=64)
+            self.assertEqual(x.tolist(), [6, 64])
+            k(x, threads=32, teams=7)
+            self.assertEqual(x.tolist(), [7, 32])
+            k[4](x, threads=64)
+            self.assertEqual(x.tolist(), [4, 64])
+            k[2, 64](x)
+            self.assertEqual(x.tolist(), [2, 64])
+            kernels["geometry"](x, teams=1, threads=32)
+            self.assertEqual(x.tolist(), [1, 32])
+        for wrong in (-1, 1 << 32, 1 << 70, "1", 1.5):
+            with self.assertRaises(ompjit.ArgumentError):
+                k(x, teams=wrong)
+        k(x, teams=None, threads=32, tripcount=5)
+        for geometry in [(n, 32) for n in range(1, 101)]:
+            k[geometry](x)
+        k[[2], [32]](x)
 
     @unittest.skipUnless(HOST, "launches on a GPU are not limited")
     def test_time_limit(self):
@@ -242,7 +265,12 @@ class Kernels(unittest.TestCase):
 
     def no_calls_of_python(self):
         refused = AssertionError("Python makes the call")
-        return mock.patch.object(ompjit.Kernel, "_call", side_effect=refused)
+        both = contextlib.ExitStack()
+        for cls in (ompjit.Kernel, Configured):
+            both.enter_context(
+                mock.patch.object(cls, "_call", side_effect=refused)
+            )
+        return both
 
     @unittest.skipUnless(_native.Callable, "C makes no calls in this Python")
     def test_calls_by_c(self):
