@@ -372,6 +372,29 @@ prints "  copied" -q --device=host --host-memory=separate \
     "$from/device_addresses.f90"
 prints "  shared" -q --device=host --host-memory=shared \
     "$from/device_addresses.f90"
+expect='11111111
+0
+1010101
+10101010
+  3  2  4  2  2  3  5  3  3  4  6  4  5  7  5  8  9  8  9  8 11
+11
+11
+0
+0
+17
+17
+14
+14
+3
+3
+0
+0
+1
+0
+  7  9  7  3'
+prints_everywhere "optional dummies" optional.f90
+prints "  copied" -q --device=host --host-memory=separate "$from/optional.f90"
+prints "  shared" -q --device=host --host-memory=shared "$from/optional.f90"
 expect='bounds 27
 scalars 72
 writes 18 5 3 9 5

@@ -89,6 +89,13 @@ static ompjit_status check_sizes(const ompjit__construct *c, ompjit_error *err)
     return OMPJIT_OK;
 }
 
+/* A dummy of Fortran's that is absent: there is nothing to map, and a pointer
+ * without an address has no object. */
+static bool is_absent(const ompjit__maps *maps, int32_t i)
+{
+    return !maps->bases[i] && !maps->begins[i];
+}
+
 ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err)
 {
     const ompjit__maps *maps = c->maps;
@@ -101,6 +108,9 @@ ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err)
     ompjit_status st = reserve(c, (size_t)maps->n, err);
     for (int32_t i = 0; !st && i < maps->n; i++) {
         uint64_t type = (uint64_t)maps->types[i];
+        const bool absent = is_absent(maps, i);
+        if (absent)
+            type &= ~(uint64_t)OMPJIT__MAP_PTR_AND_OBJ;
         if (maps->mappers && maps->mappers[i] &&
             !(type & (OMPJIT__MAP_LITERAL | OMPJIT__MAP_PRIVATE))) {
             st = add_mapped(c, i, err);
@@ -110,7 +120,7 @@ ompjit_status ompjit__items_read(ompjit__construct *c, ompjit_error *err)
             break;
         c->items[c->n++] = (ompjit__item){
             .base = maps->bases[i], .begin = maps->begins[i],
-            .size = maps->sizes[i], .type = type,
+            .size = absent ? 0 : maps->sizes[i], .type = type,
             .name = maps->names ? maps->names[i] : NULL, .index = i,
             .combined = i + 1 < maps->n && ompjit__map_parent(type) < 0 &&
                 ompjit__map_parent((uint64_t)maps->types[i + 1]) == i,

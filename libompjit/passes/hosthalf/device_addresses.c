@@ -238,8 +238,7 @@ static void fill(LLVMBuilderRef b, LLVMValueRef copy, LLVMValueRef descriptor,
 
 /* ----------------------------------------------------------------- entries */
 
-/* Is it a local descriptor? */
-static bool is_descriptor(LLVMValueRef v)
+bool ompjit__is_local_descriptor(LLVMValueRef v)
 {
     static const LLVMTypeKind kinds[] = {
         LLVMPointerTypeKind, LLVMIntegerTypeKind, LLVMIntegerTypeKind,
@@ -275,9 +274,12 @@ static void ask_for_array(LLVMBuilderRef b, const struct entry *e,
     set_constant(sizes, e->at, 0);
 }
 
-/* The value, or that of which it is the address of the first field. */
+/* The value, or that of which it is the address of the first field, or that which
+ * absent_dummies.c gives a construct where a dummy is present. */
 static LLVMValueRef without_zeros(LLVMValueRef v)
 {
+    if (LLVMIsASelectInst(v))
+        v = LLVMGetOperand(v, 1);
     bool zeros = LLVMIsAGetElementPtrInst(v);
     for (int i = 1; zeros && i < LLVMGetNumOperands(v); i++)
         zeros = LLVMIsNull(LLVMGetOperand(v, (unsigned)i));
@@ -297,6 +299,16 @@ static unsigned array_entry(LLVMValueRef call, LLVMValueRef types, unsigned n,
     return n;
 }
 
+/* The region's descriptor; null where that of an absent dummy is stored. */
+static LLVMValueRef present_or_null(LLVMBuilderRef b, LLVMValueRef copy,
+                                    LLVMValueRef stored)
+{
+    return LLVMIsASelectInst(stored)
+               ? LLVMBuildSelect(b, LLVMGetOperand(stored, 0), copy,
+                                 LLVMConstNull(LLVMTypeOf(copy)), "")
+               : copy;
+}
+
 /* The region's loads of the entry's address get a descriptor. Where no entry is
  * the array's, a local descriptor's own becomes that. */
 static void repair_entry(LLVMBuilderRef b, const struct entry *e,
@@ -304,13 +316,13 @@ static void repair_entry(LLVMBuilderRef b, const struct entry *e,
 {
     LLVMValueRef bases = array_of(e->call, BASES), copy = NULL, load;
     LLVMValueRef store = only_store(bases, e->at);
-    LLVMValueRef descriptor =
-        store ? without_zeros(LLVMGetOperand(store, 0)) : NULL;
+    LLVMValueRef stored = store ? LLVMGetOperand(store, 0) : NULL;
+    LLVMValueRef descriptor = stored ? without_zeros(stored) : NULL;
     LLVMValueRef sizes = constants_of(e->call, SIZES);
     if (!descriptor || !only_store(array_of(e->call, POINTERS), e->at))
         return;
     unsigned array = array_entry(e->call, types, n, descriptor);
-    if (array == n && (!is_descriptor(descriptor) || !sizes))
+    if (array == n && (!ompjit__is_local_descriptor(descriptor) || !sizes))
         return;
     LLVMValueRef function = LLVMGetBasicBlockParent(
         LLVMGetInstructionParent(e->call));
@@ -321,7 +333,7 @@ static void repair_entry(LLVMBuilderRef b, const struct entry *e,
         if (!copy)
             copy = room(b, function);
         fill(b, copy, descriptor, e, array < n ? array : e->at, load);
-        LLVMReplaceAllUsesWith(load, copy);
+        LLVMReplaceAllUsesWith(load, present_or_null(b, copy, stored));
     }
     if (copy && array == n)
         ask_for_array(b, e, descriptor, types, sizes);

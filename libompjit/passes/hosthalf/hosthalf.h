@@ -60,6 +60,11 @@ void ompjit__repair_names(LLVMModuleRef m);
 /* The same for the addresses that use_device_addr gives arrays, and that
  * has_device_addr passes. Before any optimization. device_addresses.c */
 void ompjit__repair_device_addresses(LLVMModuleRef m);
+/* Is it a local variable that is a descriptor of flang's? device_addresses.c */
+bool ompjit__is_local_descriptor(LLVMValueRef v);
+/* The same for descriptors of absent dummies that a function of flang's maps, a
+ * step of it. Before any optimization. absent_dummies.c */
+void ompjit__repair_absent_dummies(LLVMValueRef f);
 
 struct ompjit__early; /* frontend/frontend.h */
 

@@ -30,6 +30,7 @@
 #include <llvm-c/Core.h>
 
 #include "abi/offload.h"
+#include "frontend/dialect/dialect.h"
 #include "passes/hosthalf/hosthalf.h"
 
 enum field { OFFSET, COUNT, STRIDE, FIELDS }; /* ompjit__dimension */
@@ -221,6 +222,9 @@ void ompjit__host_repair(LLVMModuleRef m)
 {
     repair_mappers(m);
     ompjit__repair_names(m);
+    for (LLVMValueRef f = ompjit__is_flang(m) ? LLVMGetFirstFunction(m) : NULL;
+         f; f = LLVMGetNextFunction(f))
+        ompjit__repair_absent_dummies(f);
     ompjit__repair_device_addresses(m);
     static const char *const names[] = {
         "__tgt_target_data_update_mapper",
