@@ -59,6 +59,19 @@ static const char source[] =
     "#pragma omp target\n"
     "  __builtin_memset((void *)at, 1, n);\n"
     "}\n"
+    "void nowhere(long at, long n) {\n"
+    "#pragma omp target\n"
+    "  *(long *)0 = at + n;\n"
+    "}\n"
+    "void itself(long at, long n) {\n"
+    "#pragma omp target\n"
+    "  if (at > n)\n"
+#ifdef __x86_64__
+    "  __asm__ volatile(\"leaq 0(%rip), %rdi; movq %rdi, (%rdi)\");\n"
+#else
+    "  __asm__ volatile(\"adr x0, .+4; str x0, [x0]\");\n"
+#endif
+    "}\n"
     "int look(int *x, int *y) {\n"
     "  return omp_target_is_present(x, 0) + 2 * omp_target_is_present(y, 0);\n"
     "}\n"
@@ -131,20 +144,30 @@ static ompjit_status crash(struct session *s, uint32_t threads, int how)
     return status ? status : out[0] == 77 ? OMPJIT_OK : OMPJIT_ERR_INTERNAL;
 }
 
-/* The C library's function is the last that the kernel calls. */
-static void wipe(struct session *s)
+static bool ends(struct session *s, const char *name)
 {
     ompjit_kernel *k;
     ompjit_launch launch = OMPJIT_LAUNCH_INIT;
     ompjit_arg args[] = {
         {.name = "at", .type = OMPJIT_ARG_I64, .value.i64 = 0x2000},
         {.name = "n", .type = OMPJIT_ARG_I64, .value.i64 = 5000}};
-    ok(!ompjit_module_kernel(s->mod, "wipe", &k, &err) &&
+    return !ompjit_module_kernel(s->mod, name, &k, &err) &&
            ompjit_kernel_launch(k, s->dev, &launch, args, 2, &err) ==
-               OMPJIT_ERR_DEVICE,
-       "a last call's fault is an error");
+               OMPJIT_ERR_DEVICE;
+}
+
+/* The C library's function is the last that the kernel calls; the optimizer
+ * drops what stores to a null pointer; and code is written to by the instruction
+ * that is there, as is seen too where a launch has been stopped. */
+static void odd_faults(struct session *s)
+{
+    ok(ends(s, "wipe"), "a last call's fault is an error");
     ok_contains(err.text, "unmapped memory at 0x2000 (snippet.c:39)",
                 "where it was called: %s", err.text);
+    ok(ends(s, "nowhere"), "so is a kernel without any code");
+    ok_contains(err.text, "an illegal instruction", "%s", err.text);
+    ok(ends(s, "itself"), "and an instruction that writes to itself");
+    ok_contains(err.text, "that is protected", "%s", err.text);
 }
 
 static void each_fault(struct session *s, uint32_t threads)
@@ -324,7 +347,7 @@ int main(void)
     static const uint32_t threads[] = {0, 1, 4, 100};
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
         each_fault(&s, threads[i]);
-    wipe(&s);
+    odd_faults(&s);
     mapping(&s);
     stack_ends();
     finish(&s);

@@ -3,7 +3,7 @@
  * Thread-local variables of the process and its libraries, as errno's kind or
  * what std::call_once has in libstdc++, for code that was compiled here. Such
  * code has all thread-local variables by libgcc's emulation
- * (backend/host/emutls.cc): it asks __emutls_get_address for the variable's
+ * (backend/host/options.cc): it asks __emutls_get_address for the variable's
  * control, which is the symbol __emutls_v.NAME. A variable that the dynamic
  * linker has placed has no control, so one is made here, which says where the
  * linker has put it:

@@ -16,7 +16,8 @@
  * there is room, and near each other (the small code model). */
 static ompjit_status machine_of(const char *triple, const char *cpu,
                                 const char *features, unsigned opt_level,
-                                LLVMTargetMachineRef *out, ompjit_error *err)
+                                bool emulated_tls, LLVMTargetMachineRef *out,
+                                ompjit_error *err)
 {
     static const LLVMCodeGenOptLevel levels[] = {
         LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
@@ -33,6 +34,7 @@ static ompjit_status machine_of(const char *triple, const char *cpu,
     *out = LLVMCreateTargetMachine(
         t, triple, cpu, features, levels[opt_level > 3 ? 3 : opt_level],
         LLVMRelocPIC, LLVMCodeModelDefault);
+    ompjit__host_options(*out, emulated_tls);
     return OMPJIT_OK;
 }
 
@@ -55,10 +57,8 @@ ompjit_status ompjit__host_machine(unsigned opt_level, bool emulated_tls,
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     char *all = tuned(cpu, features);
     ompjit_status status =
-        all ? machine_of(triple, cpu, all, opt_level, out, err)
+        all ? machine_of(triple, cpu, all, opt_level, emulated_tls, out, err)
             : ompjit__no_memory(err, OMPJIT_STAGE_CODEGEN);
-    if (!status && emulated_tls)
-        ompjit__host_half_options(*out);
     free(all);
     LLVMDisposeMessage(features);
     LLVMDisposeMessage(cpu);
@@ -74,7 +74,7 @@ ompjit_status ompjit__object_machine(const ompjit__arch *arch,
     if (!*arch->triple)
         return ompjit__host_machine(opt_level, false, out, err);
     ompjit__llvm_init();
-    return machine_of(arch->triple, arch->cpu, "", opt_level, out, err);
+    return machine_of(arch->triple, arch->cpu, "", opt_level, false, out, err);
 }
 
 void ompjit__host_cpu(char *name, size_t size)

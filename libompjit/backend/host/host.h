@@ -50,8 +50,8 @@ ompjit_status ompjit__object_machine(const ompjit__arch *arch,
                                      unsigned opt_level,
                                      LLVMTargetMachineRef *out,
                                      ompjit_error *err);
-/* Thread-local variables by __emutls_get_address, and traps in code that cannot
- * be reached. emutls.cc */
-void ompjit__host_half_options(LLVMTargetMachineRef tm);
+/* Traps in code that cannot be reached and, for host halves, thread-local
+ * variables by __emutls_get_address. options.cc */
+void ompjit__host_options(LLVMTargetMachineRef tm, bool emulated_tls);
 
 #endif

@@ -3,5 +3,5 @@
  * This room's C++ as one translation unit: reading LLVM's headers takes longer
  * than compiling one of the files.
  */
-#include "backend/host/emutls.cc"
+#include "backend/host/options.cc"
 #include "backend/host/line_tables.cc"

@@ -149,6 +149,7 @@ static void close_code(watch *w)
         return;
     lock(&before);
     if (!w->closed && (code->closers || protect(code, PROT_READ))) {
+        code->closings += !code->closers;
         w->closed = true;
         code->closers++;
     }
@@ -356,6 +357,22 @@ static bool outer_stops(const watch *inner)
 
 /* Is the fault one of closed code? LEAVE: the launch is to stop. AGAIN: the
  * code has been opened since. */
+/* Goes on where the code was closed and is open again: once for each closing,
+ * since an instruction may write to where itself is. */
+static enum ompjit__closed go_on(const ompjit__host_code *code)
+{
+    static _Thread_local struct {
+        const ompjit__host_code *code;
+        uint32_t closings;
+    } last __attribute__((tls_model("initial-exec")));
+    uint32_t closings = atomic_load(&code->closings);
+    if (!closings || (last.code == code && last.closings == closings))
+        return OMPJIT__CLOSED_NOT;
+    last.code = code;
+    last.closings = closings;
+    return OMPJIT__CLOSED_AGAIN;
+}
+
 enum ompjit__closed ompjit__closed_at(watch *w, uintptr_t pc,
                                       uintptr_t address)
 {
@@ -367,7 +384,7 @@ enum ompjit__closed ompjit__closed_at(watch *w, uintptr_t pc,
         return OMPJIT__CLOSED_NOT;
     while (!ompjit__stopped(w)) {
         if (!atomic_load(&code->closers))
-            return OMPJIT__CLOSED_AGAIN;
+            return go_on(code);
         if (outer_stops(w))
             mark(w, atomic_load(&w->serial), OMPJIT__STOP_ABORTED);
         else

@@ -35,7 +35,8 @@ enum ompjit__stop {
 /* The code of one image, in whole pages; begin is 0 where nobody knows it. */
 typedef struct ompjit__host_code {
     uintptr_t begin, end;
-    _Atomic uint32_t closers; /* launches that keep it closed */
+    _Atomic uint32_t closers;  /* launches that keep it closed */
+    _Atomic uint32_t closings; /* times that it has been closed */
 } ompjit__host_code;
 
 struct ompjit__host_launch;

@@ -70,6 +70,12 @@ ompjit_status ompjit__share_locals(LLVMModuleRef m, const char *name,
                                    ompjit_error *err);
 /* Has flang's reductions of arrays add up. array_reduction.c */
 void ompjit__mend_array_reductions(LLVMModuleRef m);
+/* Gives captured pointers to arrays of variable length the values that clang
+ * leaves out. IR, where they cannot be told from each other.
+ * array_pointers.c */
+ompjit_status ompjit__mend_array_pointers(LLVMModuleRef m, ompjit_error *err);
+/* Is it a call of `alloc`, __kmpc_alloc_shared, for 8 bytes? member_copies.c */
+bool ompjit__gets_word(LLVMValueRef call, LLVMValueRef alloc);
 /* Corrects clang's copies of members of classes that are firstprivate. Before
  * ompjit__share_locals, which would refuse them. member_copies.c */
 void ompjit__mend_member_copies(LLVMModuleRef m);

@@ -78,8 +78,7 @@ static void mend(LLVMBuilderRef builder, LLVMValueRef copy)
     }
 }
 
-/* Is it a call of the function, for one word? */
-static bool gets_word(LLVMValueRef call, LLVMValueRef alloc)
+bool ompjit__gets_word(LLVMValueRef call, LLVMValueRef alloc)
 {
     return LLVMIsACallInst(call) && LLVMGetCalledValue(call) == alloc &&
            LLVMGetNumArgOperands(call) == 1 &&
@@ -95,7 +94,7 @@ void ompjit__mend_member_copies(LLVMModuleRef m)
     LLVMBuilderRef builder =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(m));
     for (LLVMUseRef u = LLVMGetFirstUse(alloc); u; u = LLVMGetNextUse(u))
-        if (gets_word(LLVMGetUser(u), alloc))
+        if (ompjit__gets_word(LLVMGetUser(u), alloc))
             mend(builder, LLVMGetUser(u));
     LLVMDisposeBuilder(builder);
 }

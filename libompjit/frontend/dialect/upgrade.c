@@ -409,6 +409,8 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
     allow_optimization(m);
     ompjit__inline_debug_kernels(m);
     status = lengthen_all(m, err);
+    if (!status)
+        status = ompjit__mend_array_pointers(m, err);
     if (!status) {
         ompjit__mend_member_copies(m);
         ompjit__lower_forks(m);
