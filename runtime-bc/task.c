@@ -42,6 +42,7 @@ static task *allocate(uint32_t flags, uint64_t size, uint32_t shareds_at)
     h->shareds_at = shareds_at;
     h->size = size;
     h->event = NULL;
+    h->runs = h->again = false;
     task *t = (task *)(h + 1);
     t->shareds = (char *)t + shareds_at;
     return t;
@@ -104,9 +105,22 @@ static void enter_task(task_header *h)
     if (h->flags & TASK_FINAL)
         kind |= IN_FINAL;
     set_task_kind(context_level(context_of_state()) << KIND_BITS | kind);
+    h->runs = true;
     if (ompjit_use_events)
         ompjit_detach_enter(h);
 }
+
+/* An untied task is in parts. Each creates the task anew for the next one, and
+ * returns: it goes on here. */
+static void call_routine(int32_t gtid, task *t)
+{
+    task_header *h = header_of(t);
+    do {
+        h->again = false;
+        t->routine(gtid, t);
+    } while (h->again);
+}
+
 static void leave_task(task_header *h, uint32_t n, const dependence *list)
 {
     if (ompjit_use_events)
@@ -127,7 +141,7 @@ static void run_task(int32_t gtid, task *t, uint32_t n, const dependence *list)
         return;
     }
     enter_task(header_of(t));
-    t->routine(gtid, t);
+    call_routine(gtid, t);
     leave_task(header_of(t), n, list);
     release(gtid, t);
 }
@@ -139,7 +153,10 @@ EXPORT void ompjit_run_task(int32_t gtid, task *t)
 
 EXPORT int32_t __kmpc_omp_task(ident *loc, int32_t gtid, task *t)
 {
-    run_task(gtid, t, 0, NULL);
+    if (header_of(t)->runs)
+        header_of(t)->again = true;
+    else
+        run_task(gtid, t, 0, NULL);
     return 0;
 }
 
@@ -153,13 +170,15 @@ EXPORT int32_t __kmpc_omp_task_with_deps(ident *loc, int32_t gtid, task *t,
     return 0;
 }
 
-/* An undeferred task: clang's code calls the routine in between. */
+/* An undeferred task: clang's code calls the routine in between, once. */
 EXPORT void __kmpc_omp_task_begin_if0(ident *loc, int32_t gtid, task *t)
 {
     enter_task(header_of(t));
 }
 EXPORT void __kmpc_omp_task_complete_if0(ident *loc, int32_t gtid, task *t)
 {
+    if (header_of(t)->again)
+        call_routine(gtid, t);
     leave_task(header_of(t), 0, NULL);
     release(gtid, t);
 }
@@ -184,7 +203,7 @@ static void run_taskloop(int32_t gtid, task *t, const uint64_t *lower,
         __kmpc_omp_task(NULL, gtid, copy);
     } else if (!empty) {
         enter_task(header_of(t));
-        t->routine(gtid, t);
+        call_routine(gtid, t);
         leave_task(header_of(t), 0, NULL);
     }
     release(gtid, t);

@@ -26,6 +26,7 @@ typedef struct task_header {
     thread_state saved; /* what holds outside of the task */
     uint32_t from, outside;
     uint32_t creator;   /* the task that runs it: its number, in detach.c */
+    bool runs, again;   /* it is in its routine; which is to be called again */
     struct pending *event; /* of its detach clause, until it has begun */
 } task_header;
 

@@ -76,6 +76,9 @@ void ompjit__mend_array_reductions(LLVMModuleRef m);
 ompjit_status ompjit__mend_array_pointers(LLVMModuleRef m, ompjit_error *err);
 /* Is it a call of `alloc`, __kmpc_alloc_shared, for 8 bytes? member_copies.c */
 bool ompjit__gets_word(LLVMValueRef call, LLVMValueRef alloc);
+/* Joins the parts of untied tasks, whose locals clang would lose. untied_tasks.c
+ */
+void ompjit__mend_untied_tasks(LLVMModuleRef m);
 /* Corrects clang's copies of members of classes that are firstprivate. Before
  * ompjit__share_locals, which would refuse them. member_copies.c */
 void ompjit__mend_member_copies(LLVMModuleRef m);

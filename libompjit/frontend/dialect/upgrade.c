@@ -413,6 +413,7 @@ ompjit_status ompjit__upgrade_device(LLVMModuleRef m, const char *name,
         status = ompjit__mend_array_pointers(m, err);
     if (!status) {
         ompjit__mend_member_copies(m);
+        ompjit__mend_untied_tasks(m);
         ompjit__lower_forks(m);
         ompjit__mend_flang_modes(m);
         status = ompjit__wrap_regions(m, err);
