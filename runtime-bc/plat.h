@@ -33,6 +33,8 @@ extern const uint32_t ompjit_fold_teams WEAK;
 extern const uint32_t ompjit_fold_task_kinds WEAK;
 /* 1: there are tasks whose event may be fulfilled after their end. */
 extern const uint32_t ompjit_use_events WEAK;
+/* 1: there are untied tasks, which may create themselves anew. */
+extern const uint32_t ompjit_use_untied WEAK;
 /* 1: what a kernel cancels is cancelled. */
 extern const uint32_t ompjit_use_cancel WEAK;
 /* 1: regions may begin by __kmpc_serialized_parallel, whose caller goes on with

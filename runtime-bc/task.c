@@ -28,6 +28,8 @@ INLINE void set_task_kind(uint32_t kind)
         task_kinds[plat_tid()] = (unsigned char)kind;
 }
 
+const uint32_t ompjit_use_untied = 0;
+
 EXPORT void ompjit_task_init(void)
 {
     set_task_kind(0);
@@ -42,7 +44,8 @@ static task *allocate(uint32_t flags, uint64_t size, uint32_t shareds_at)
     h->shareds_at = shareds_at;
     h->size = size;
     h->event = NULL;
-    h->runs = h->again = false;
+    if (ompjit_use_untied)
+        h->runs = h->again = false;
     task *t = (task *)(h + 1);
     t->shareds = (char *)t + shareds_at;
     return t;
@@ -105,9 +108,16 @@ static void enter_task(task_header *h)
     if (h->flags & TASK_FINAL)
         kind |= IN_FINAL;
     set_task_kind(context_level(context_of_state()) << KIND_BITS | kind);
-    h->runs = true;
+    if (ompjit_use_untied)
+        h->runs = true;
     if (ompjit_use_events)
         ompjit_detach_enter(h);
+}
+
+/* Has the part that has run created its task for the next one? */
+INLINE bool is_again(const task_header *h)
+{
+    return ompjit_use_untied && h->again;
 }
 
 /* An untied task is in parts. Each creates the task anew for the next one, and
@@ -116,9 +126,10 @@ static void call_routine(int32_t gtid, task *t)
 {
     task_header *h = header_of(t);
     do {
-        h->again = false;
+        if (ompjit_use_untied)
+            h->again = false;
         t->routine(gtid, t);
-    } while (h->again);
+    } while (is_again(h));
 }
 
 static void leave_task(task_header *h, uint32_t n, const dependence *list)
@@ -153,8 +164,9 @@ EXPORT void ompjit_run_task(int32_t gtid, task *t)
 
 EXPORT int32_t __kmpc_omp_task(ident *loc, int32_t gtid, task *t)
 {
-    if (header_of(t)->runs)
-        header_of(t)->again = true;
+    task_header *h = header_of(t);
+    if (ompjit_use_untied && h->runs)
+        h->again = true;
     else
         run_task(gtid, t, 0, NULL);
     return 0;
@@ -177,7 +189,7 @@ EXPORT void __kmpc_omp_task_begin_if0(ident *loc, int32_t gtid, task *t)
 }
 EXPORT void __kmpc_omp_task_complete_if0(ident *loc, int32_t gtid, task *t)
 {
-    if (header_of(t)->again)
+    if (is_again(header_of(t)))
         call_routine(gtid, t);
     leave_task(header_of(t), 0, NULL);
     release(gtid, t);

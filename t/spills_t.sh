@@ -76,6 +76,7 @@ may_spill() {
     t/programs/host_objects.cpp) echo 168 ;;
     # So does one that calls itself; and one that takes memory from malloc.
     t/programs/stack_locals.c) echo 64 ;;
+    t/programs/untied.c) echo 480 ;;
     t/programs/aligned_locals.cpp) echo 76 ;;
     # One kernel that is many tests, with 30 tasks called by pointers; LLVM 19
     # has no detached tasks to compare it with.

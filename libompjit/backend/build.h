@@ -34,7 +34,7 @@ struct build {
     bool plain; /* they are, and the runtime is the plain one */
     bool flat;  /* threads have no states: ompjit__is_flat */
     /* the unit's code, of its own */
-    bool asks_for_tasks, has_events, has_serialized, cancels;
+    bool asks_for_tasks, has_events, has_untied, has_serialized, cancels;
     bool openmp; /* the module is marked as OpenMP device code */
     bool any_gpu; /* simplified as for any GPU; of a TEMPLATE */
     bool teams;  /* it has forms of kernels for whole teams */

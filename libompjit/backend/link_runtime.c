@@ -44,6 +44,23 @@ static bool has_events(LLVMModuleRef m)
     return LLVMGetNamedFunction(m, "__kmpc_task_allow_completion_event");
 }
 
+/* May a task create itself anew, for its next part? */
+static bool has_untied(LLVMModuleRef m)
+{
+    enum { TIED = 1 };
+    LLVMValueRef f = LLVMGetNamedFunction(m, "__kmpc_omp_task_alloc");
+    for (LLVMUseRef u = f ? LLVMGetFirstUse(f) : NULL; u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef call = LLVMGetUser(u);
+        LLVMValueRef flags =
+            LLVMIsACallInst(call) ? LLVMGetOperand(call, 2) : NULL;
+        if (!flags || !LLVMIsAConstantInt(flags) ||
+            !(LLVMConstIntGetZExtValue(flags) & TIED))
+            return true;
+    }
+    return false;
+}
+
 /* May a thread begin regions of its own in the form of host code? */
 static bool has_serialized(LLVMModuleRef m)
 {
@@ -106,6 +123,7 @@ void ompjit__build_choose_runtime(struct build *b)
     b->plain = b->flat && is_plain(b);
     b->asks_for_tasks = asks_for_tasks(b->m);
     b->has_events = has_events(b->m);
+    b->has_untied = has_untied(b->m);
     b->has_serialized = has_serialized(b->m);
     b->cancels = cancels(b);
 }

@@ -81,6 +81,7 @@ void ompjit__fold_constant(LLVMModuleRef m, const char *name, uint32_t value);
 /* 1: no kernel asks what task it is in. */
 #define OMPJIT__FOLD_TASK_KINDS "ompjit_fold_task_kinds"
 #define OMPJIT__USE_EVENTS "ompjit_use_events"
+#define OMPJIT__USE_UNTIED "ompjit_use_untied"
 #define OMPJIT__USE_CANCEL "ompjit_use_cancel"
 #define OMPJIT__USE_SERIALIZED "ompjit_use_serialized"
 /* 1: threads have no states: ompjit__is_flat. */
