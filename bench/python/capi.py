@@ -33,8 +33,8 @@ def c_api(x, y):
     values = [0.5, x, y]
     for slot, place, written, name in plan._addresses:
         frame.values[slot].p = host_address(values[place], written, name)
-    for place, _, _, setter in plan.numbers:
-        setter(frame.values, values[place])
+    for number in plan.numbers:
+        number.set(frame.values, values[number.place])
     launch = ctypes.cast(library().kernel_launch, ctypes.c_void_p).value
     at = plan.program._kernel.value, plan.device.address
     more = ctypes.addressof(frame.options), ctypes.addressof(frame.array)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 else:
     from ._typing import Any, NamedTuple, Queue, Sequence
 
-PIECE, LANES, BLOCK = 1 << 14, 32, 64
+PIECE, BLOCK = 1 << 14, 64
 
 Axis = "int | Sequence[int] | None"
 
@@ -674,25 +674,33 @@ def _step(
     )
 
 
+def _lanes(kind: DType) -> int:
+    """Half a kilobyte of one array is read before another one is, which memory
+    gives 5 to 20 % sooner than a quarter. Lanes of 4 bytes are summed faster
+    by 32."""
+    return 64 if kind.itemsize == 8 else 32
+
+
 def _piece(
     reduction: Reduction, types: Types, step: str, var: str, begin: str, end: str
 ) -> str:
     """Reduces a stretch of the innermost loop to `part`, in lanes."""
     lane, identity = types.lane.c, _identity(reduction.op, types.lane)
+    lanes = _lanes(types.lane)
     called = _combine(reduction.op, types.total)[0]
     return (
         f"        {lane} one = {identity};\n"
         f"        {types.total.c} part = {_identity(reduction.op, types.total)};\n"
         f"        long at = {begin};\n"
-        f"        if ({end} - at >= {2 * LANES}) {{\n"
-        f"        {lane} lane[{LANES}];\n"
-        f"        for (int l = 0; l < {LANES}; l++) lane[l] = {identity};\n"
-        f"        for (; at + {LANES} <= {end}; at += {LANES}) {{\n"
+        f"        if ({end} - at >= {2 * lanes}) {{\n"
+        f"        {lane} lane[{lanes}];\n"
+        f"        for (int l = 0; l < {lanes}; l++) lane[l] = {identity};\n"
+        f"        for (; at + {lanes} <= {end}; at += {lanes}) {{\n"
         "        #pragma omp simd\n"
-        f"        for (int l = 0; l < {LANES}; l++) {{\n"
+        f"        for (int l = 0; l < {lanes}; l++) {{\n"
         f"        const long {var} = at + l;\n"
         f"{step.replace('@', 'lane[l]')}        }}\n        }}\n"
-        f"        for (int l = 0; l < {LANES}; l++)\n"
+        f"        for (int l = 0; l < {lanes}; l++)\n"
         f"            part = {called}(part, ({types.total.c})lane[l]);\n"
         "        }\n"
         f"        for (; at < {end}; at++) {{\n"
