@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/processors.h"
 #include "serve/serve.h"
 #include "t/tap.h"
 
@@ -38,58 +36,6 @@ static void make_request(ompjit__buf *out, uint64_t op)
 static bool no_children(void)
 {
     return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
-}
-
-/* The processor where a process is or was last; -1: unknown. */
-static int processor_of(pid_t pid)
-{
-    enum { FIELDS_BEFORE = 36 }; /* behind the name (proc_pid_stat(5)) */
-    char path[40], text[1024];
-    int number = -1;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    const char *at = file && fgets(text, sizeof text, file)
-                         ? strrchr(text, ')')
-                         : NULL;
-    for (int i = 0; at && i <= FIELDS_BEFORE; i++)
-        at = strchr(at + 1, ' ');
-    if (at)
-        number = atoi(at);
-    if (file)
-        fclose(file);
-    return number;
-}
-
-/* A child that works, beside a parent that works: else the kernel may move
- * either. True: it is moved from where the parent is, and may run anywhere. */
-static bool is_moved(void)
-{
-    ompjit__processor_set before = {0}, after = {0};
-    sched_getaffinity(0, sizeof before, before.part);
-    pid_t child = fork();
-    while (!child)
-        ;
-    int here = sched_getcpu();
-    ompjit__run_elsewhere(child);
-    int there = processor_of(child);
-    sched_getaffinity(child, sizeof after, after.part);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    return there >= 0 && there != here &&
-           !memcmp(&before, &after, sizeof before);
-}
-
-/* On a busy machine the kernel may move it back meanwhile. */
-static void test_processors(void)
-{
-    enum { TRIES = 20 };
-    ompjit__processor_set all = {0}, others;
-    bool one = !ompjit__other_processors(&all, &others);
-    int moved = 0;
-    for (int i = 0; i < TRIES && !one; i++)
-        moved += is_moved();
-    ok(one || moved > TRIES * 3 / 4,
-       "a copy begins on another processor: %d of %d", moved, TRIES);
 }
 
 /* The one child; 0: there is none, or the system does not tell. */
@@ -174,7 +120,6 @@ int main(void)
     ompjit__buf request = {0}, other = {0}, longer = {0};
     ompjit__buf own = {0}, copied = {0}, none = {0};
     ompjit__session *s = ompjit__session_new();
-    test_processors();
     ok(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "a channel");
     ompjit__ahead *a = ompjit__ahead_new(ends[0]);
     make_request(&request, OMPJIT__OP_COUNT);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/hold.h"
+#include "base/processors.h"
 #include "formats/bitcode.h"
 #include "frontend/clang/clang.h"
 
@@ -216,13 +217,49 @@ static bool idle(const struct exchange *x)
            x->talks[1]->child->host_ir < 0;
 }
 
-/* To all children, while there is something to do then. */
 static bool source_is_sent(const struct exchange *x)
 {
     for (unsigned i = 0; i < x->n; i++)
         if (x->talks[i]->child->source >= 0)
             return false;
-    return x->order->at_first;
+    return true;
+}
+
+/* ------------------------------------------------------------- processors
+ * Two halves that begin on one processor take twice as long. The device half
+ * gets its source last, since it may begin at once where this thread is. */
+
+struct places {
+    bool placed[MAX_TALKS];
+    ompjit__processor_set all[MAX_TALKS];
+};
+
+static void place(const struct exchange *x, struct places *p)
+{
+    for (unsigned i = 0; i < x->n; i++)
+        p->placed[i] =
+            x->n > 1 && ompjit__place(x->talks[i]->child->pid,
+                                      i == 1 ? OMPJIT__HERE : OMPJIT__ELSEWHERE,
+                                      &p->all[i]);
+}
+
+static void place_end(const struct exchange *x, struct places *p)
+{
+    for (unsigned i = 0; i < x->n; i++) {
+        if (p->placed[i])
+            ompjit__place_end(x->talks[i]->child->pid, &p->all[i]);
+        p->placed[i] = false;
+    }
+}
+
+/* ------------------------------------------------------------------- poll */
+
+/* Once the source is with all children. */
+static void begin(const struct exchange *x, struct places *p)
+{
+    place_end(x, p);
+    if (x->order->at_first)
+        x->order->at_first(x->order->data);
 }
 
 /* Milliseconds after which it is looked whether the compile is cancelled. */
@@ -235,7 +272,9 @@ static ompjit_status converse(const struct exchange *x, ompjit_error *err)
     unsigned cancels = cancels_of(x);
     uint64_t deadline = ompjit__now() + OMPJIT__MS(x->order->limit_ms);
     struct pollfd fds[MAX_TALKS * FDS_EACH];
+    struct places places;
     bool begun = false, asked = false;
+    place(x, &places);
     while (running(x)) {
         uint64_t now = ompjit__now();
         if (now >= deadline)
@@ -255,7 +294,7 @@ static ompjit_status converse(const struct exchange *x, ompjit_error *err)
         if (status)
             return status;
         if (!begun && source_is_sent(x)) {
-            x->order->at_first(x->order->data);
+            begin(x, &places);
             begun = true;
         }
         if (!asked && idle(x)) {
