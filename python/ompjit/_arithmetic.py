@@ -129,6 +129,11 @@ def _usable(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
+def refuse_out(name: str, out: object) -> None:
+    if out is not None:
+        raise ArgumentError(f"{name} takes no out; assign its result")
+
+
 class Arithmetic:
     """Operators of ndarray, and its reductions."""
 
@@ -339,18 +344,36 @@ class Arithmetic:
         """Whether none is 0."""
         return self._reduce("a != 0", "&&", axis, options)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False) -> Any:
-        """The mean."""
-        whole = self.dtype.kind in "iub"
-        total = self._reduce(
-            "float64(a)" if whole else "a", "+", axis, {"keepdims": keepdims}
-        )
-        return total / self._count(axis)
+    # numpy.mean(a) and the like pass `dtype` and `out`.
+
+    def mean(
+        self,
+        axis: Axis = None,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        out: None = None,
+    ) -> Any:
+        """The mean, calculated in `dtype`; of integers in float64."""
+        refuse_out("mean", out)
+        whole = self.dtype.kind in "iub" and dtype is None
+        options = {"keepdims": keepdims, "dtype": dtype}
+        text = "float64(a)" if whole else "a"
+        return self._reduce(text, "+", axis, options) / self._count(axis)
 
     def var(
-        self, axis: Axis = None, ddof: float = 0, keepdims: bool = False
+        self,
+        axis: Axis = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        out: None = None,
     ) -> Any:
         """The variance, in two passes; divided by the count less `ddof`."""
+        refuse_out("var", out)
+        if dtype is not None:
+            return self.astype(dtype).var(axis, ddof, keepdims)
         from ._reduce import reduction
 
         mean = self.mean(axis, keepdims=True)
@@ -360,11 +383,17 @@ class Arithmetic:
         return total / (self._count(axis) - ddof)
 
     def std(
-        self, axis: Axis = None, ddof: float = 0, keepdims: bool = False
+        self,
+        axis: Axis = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        dtype: object = None,
+        out: None = None,
     ) -> Any:
         """The standard deviation."""
-        found = self.var(axis, ddof, keepdims)
-        return found**0.5
+        refuse_out("std", out)
+        return self.var(axis, ddof, keepdims, dtype=dtype) ** 0.5
 
     def dot(self, other: Any) -> Any:
         """The sum of the products of two arrays of one dimension."""

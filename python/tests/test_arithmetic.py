@@ -152,6 +152,18 @@ class AsNumpy(unittest.TestCase):
             for axis in (None, 0, 1):
                 self.same(view(a).sum(axis=axis), view(x).sum(axis=axis))
         self.same(a.std(), x.std())
+        # numpy's functions call the methods, with options of their own.
+        for name in ("mean", "std", "var", "sum"):
+            function = getattr(np, name)
+            self.same(function(a), function(x))
+            self.same(function(a, axis=0), function(x, axis=0))
+            self.same(
+                function(a, axis=1, keepdims=True, dtype="f4"),
+                function(x, axis=1, keepdims=True, dtype="f4"),
+                rtol=1e-6,
+            )
+        with self.assertRaisesRegex(ompjit.ArgumentError, "takes no out"):
+            np.mean(a, axis=0, out=ompjit.zeros(x.shape[1]))
         self.same(a.var(axis=1, ddof=1), x.var(axis=1, ddof=1))
         self.same((a > 2).any(axis=0), (x > 2).any(axis=0))
         self.same(a.astype("i2").prod(axis=2), x.astype("i2").prod(axis=2))
