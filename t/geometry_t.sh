@@ -8,7 +8,7 @@
 # That clauses hold is shown by t/programs/geometry.c.
 . "${srcdir:-.}/t/tap.sh"
 unset OMPJIT_DEVICE OMPJIT_TEAMS OMPJIT_THREADS OMPJIT_HOST_MEMORY
-unset OMP_NUM_TEAMS OMP_TEAMS_THREAD_LIMIT
+unset OMP_NUM_TEAMS OMP_TEAMS_THREAD_LIMIT OMP_TARGET_OFFLOAD
 
 # ------------------------------------------------------------ the checker
 
@@ -186,4 +186,56 @@ for specialize in off now; do
         fi
     done
 done
+
+# ------------------------------------------- settings by device, and none
+
+cat >"$tmp/teams.c" <<'E2'
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int teams = 0;
+    int device = argc > 1 ? omp_invalid_device : omp_get_default_device();
+#pragma omp target teams device(device) map(teams)
+    if (!omp_get_team_num())
+        teams = omp_get_num_teams();
+    printf("%d\n", teams);
+}
+E2
+# teams_are N SETTING...
+teams_are() {
+    n=$1
+    shift
+    succeeds "$*" timeout 100 env "$@" "$ompjit" run --device=host "$tmp/teams.c"
+    is "$out" "$n" "  $n teams"
+}
+teams_are 3 OMP_NUM_TEAMS=3
+teams_are 4 OMP_NUM_TEAMS=3 OMP_NUM_TEAMS_ALL=4
+teams_are 5 OMP_NUM_TEAMS_ALL=4 OMP_NUM_TEAMS_DEV=5
+teams_are 6 OMP_NUM_TEAMS_DEV=5 OMP_NUM_TEAMS_DEV_0=6 OMP_NUM_TEAMS_DEV_1=7
+teams_are 8 OMP_NUM_TEAMS_DEV_0=6 OMPJIT_TEAMS=8
+fails_with 'teams.c:8: in main: the device is omp_invalid_device' \
+    "omp_invalid_device" timeout 100 "$ompjit" run --device=host \
+    "$tmp/teams.c" invalid
+succeeds "  where nothing is offloaded" env OMP_TARGET_OFFLOAD=disabled \
+    timeout 100 "$ompjit" run "$tmp/teams.c" invalid
+
+cat >"$tmp/atomic.c" <<'E2'
+struct three {
+    char of[20];
+};
+static _Atomic struct three shared;
+int main(void)
+{
+    struct three from = {"ab"}, to;
+    shared = from;
+    to = shared;
+    return to.of[1] != 'b';
+}
+E2
+fails_with 'libatomic has __atomic_ functions: -latomic' \
+    "functions of libatomic" timeout 100 "$ompjit" run "$tmp/atomic.c"
+succeeds "  which is a library like others" \
+    timeout 100 "$ompjit" run -latomic "$tmp/atomic.c"
 done_testing

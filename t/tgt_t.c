@@ -211,10 +211,11 @@ static void device_numbers(void)
     } rows[] = {
         {NULL, 0, 0, 1, 0, 2}, {NULL, 0, 1, 1, 0, 2}, {NULL, 1, -1, 1, 0, 2},
         {NULL, 2, -1, 0, 0, 2}, {NULL, -1, -1, 0, 0, 2}, {NULL, 0, 2, 0, 0, 2},
-        {NULL, 0, 3, 0, 0, 2}, {NULL, 0, -2, 0, 0, 2},
+        {NULL, 0, 3, 0, 0, 2}, {NULL, 0, -2, 0, 1, 2},
         {"MANDATORY", 0, 0, 1, 0, 2}, {"mandatory", 0, 3, 0, 1, 2},
         {"MANDATORY", 0, -2, 0, 1, 2}, {"MANDATORY", 0, 2, 0, 0, 2},
         {"DISABLED", 0, 0, 0, 0, 0}, {"disabled", 0, -1, 0, 0, 0},
+        {"disabled", 0, -2, 0, 0, 0},
     };
     for (size_t i = 0; i < OMPJIT__COUNT(rows); i++) {
         ompjit_context *ctx = context_new(rows[i].policy);

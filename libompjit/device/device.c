@@ -196,6 +196,22 @@ static uint32_t env_number(const char *variable)
     return n > 0 && n <= INT_MAX ? (uint32_t)n : 0;
 }
 
+/* Likewise of a setting of OpenMP's for this device: of the device's own number,
+ * of all that are no host, of all, or without a word of any (OpenMP 5.2, 3.2). */
+static uint32_t device_setting(const ompjit_device *dev, const char *name)
+{
+    char numbered[16];
+    snprintf(numbered, sizeof numbered, "_DEV_%d", dev->number);
+    const char *const suffixes[] = {numbered, "_DEV", "_ALL", ""};
+    uint32_t n = 0;
+    for (size_t i = 0; i < OMPJIT__COUNT(suffixes) && !n; i++) {
+        char variable[64];
+        snprintf(variable, sizeof variable, "%s%s", name, suffixes[i]);
+        n = env_number(variable);
+    }
+    return n;
+}
+
 /* A team of one has no races. */
 enum { CHECKED_THREADS = 8 };
 
@@ -237,9 +253,10 @@ static ompjit_status make_ready(ompjit_device *dev, ompjit_error *err)
     ompjit__device_limits *limits = &dev->limits;
     limits->teams = env_number("OMPJIT_TEAMS");
     if (!limits->teams)
-        limits->teams = env_number("OMP_NUM_TEAMS");
+        limits->teams = device_setting(dev, "OMP_NUM_TEAMS");
     uint32_t asked = env_number("OMPJIT_THREADS");
-    limits->threads = asked ? asked : env_number("OMP_TEAMS_THREAD_LIMIT");
+    limits->threads =
+        asked ? asked : device_setting(dev, "OMP_TEAMS_THREAD_LIMIT");
     limits->fewest_threads = dev->ctx->check ? CHECKED_THREADS : 0;
     if (asked && limits->most_threads && asked > limits->most_threads)
         return ompjit__fail(err, OMPJIT_ERR_GEOMETRY, OMPJIT_STAGE_LAUNCH,

@@ -12,6 +12,8 @@
 
 #include "omptarget/program.h"
 
+#define OMPJIT__INVALID_DEVICE (-2) /* omp_invalid_device */
+
 /* The arguments of all mapping entry points: the number of entries and the
  * arrays of ompjit__kernel_args (abi/offload.h). `names` and `mappers` may be
  * NULL. */

@@ -10,8 +10,7 @@
 #include "context/ompt.h"
 #include "omptarget/entry_points.h"
 
-#define INVALID_DEVICE (-2) /* omp_invalid_device */
-#define HOST_UID "HOST"     /* of omp_get_uid_from_device           */
+#define HOST_UID "HOST" /* of omp_get_uid_from_device */
 
 /* ----------------------------------------------------------------- devices */
 
@@ -58,7 +57,8 @@ const char *ompjit__s_get_uid_from_device(ompjit_context *ctx, int device)
     return uid;
 }
 
-/* The host's number is the number of devices. INVALID_DEVICE for NULL, too. */
+/* The host's number is the number of devices. omp_invalid_device for NULL, too.
+ */
 int ompjit__s_get_device_from_uid(ompjit_context *ctx, const char *uid)
 {
     int n = ompjit__tgt_num_devices(ctx->tgt);
@@ -67,7 +67,7 @@ int ompjit__s_get_device_from_uid(ompjit_context *ctx, const char *uid)
         if (one && !strcmp(one, uid))
             return i;
     }
-    return INVALID_DEVICE;
+    return OMPJIT__INVALID_DEVICE;
 }
 
 /* ------------------------------------------------------------------ memory */

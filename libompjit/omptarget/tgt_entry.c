@@ -75,8 +75,9 @@ static void set_idle(ompjit__call_guard *call)
 }
 
 /* The construct's device; NULL: it is the host's. False after a failure, which
- * a context without the devices that it was told to use is, and with
- * OMP_TARGET_OFFLOAD=mandatory a device that does not exist. */
+ * a context without the devices that it was told to use is, omp_invalid_device
+ * (OpenMP 5.2, 13.2), and with OMP_TARGET_OFFLOAD=mandatory a device that does
+ * not exist. */
 static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
                       int64_t number, ompjit_device **dev)
 {
@@ -100,6 +101,10 @@ static bool device_of(ompjit_context *ctx, const ompjit__ident *where,
         status = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
                               "no device %" PRId64 "; there are %d, and "
                               "OMP_TARGET_OFFLOAD is mandatory", number, count);
+    if (!status && number == OMPJIT__INVALID_DEVICE &&
+        tgt->policy != OMPJIT__OFFLOAD_DISABLED)
+        status = ompjit__fail(&err, OMPJIT_ERR_NOT_FOUND, OMPJIT_STAGE_MAP,
+                              "the device is omp_invalid_device");
     if (status)
         failed(ctx, where, &err);
     else if (at == OMPJIT__NOWHERE)
@@ -352,7 +357,7 @@ static int32_t launch(ompjit_context *ctx, int64_t number,
     if (is_over(ctx, r->where))
         return DONE;
     if (!device_of(ctx, r->where, number, &dev))
-        return give_up(ctx, false);
+        return number == OMPJIT__INVALID_DEVICE ? DONE : give_up(ctx, false);
     if (!dev)
         return HOST_VERSION;
     r->request->begun = &begun;

@@ -83,6 +83,10 @@ static const char of_programs[] =
     "linked with -rdynamic; C++ functions are found by a source that is C++ "
     "by its name (name=\"x.cpp\").";
 
+/* GCC's library has them, and neither compiler's driver links it by itself. */
+static const char of_atomics[] =
+    "\nlibatomic has __atomic_ functions: -latomic.";
+
 /* The names are those between `names` and `end` in ORC's text. */
 static ompjit_status undefined_symbols(const ompjit__orc *orc,
                                        const char *names, const char *end,
@@ -94,9 +98,11 @@ static ompjit_status undefined_symbols(const ompjit__orc *orc,
         readable.failed
             ? ompjit__no_memory(err, OMPJIT_STAGE_LINK)
             : ompjit__fail(err, OMPJIT_ERR_LINK, OMPJIT_STAGE_LINK,
-                           "%s: undefined symbols: %s\n%s", orc->name,
+                           "%s: undefined symbols: %s\n%s%s", orc->name,
                            readable.data,
-                           orc->advice ? orc->advice : of_programs);
+                           orc->advice ? orc->advice : of_programs,
+                           strstr(readable.data, "__atomic_") ? of_atomics
+                                                              : "");
     ompjit__buf_free(&readable);
     return status;
 }
