@@ -142,11 +142,13 @@ class Elementwise(Expression):
             return self._run(plan, values, queue)
         where = device_of(values, queue.device if queue else device)
         resolved, direct = self._resolve(values, where)
-        plan = self._plan(resolved, dtype, where)
-        if direct and UNKNOWN not in key:
-            if len(self._plans) >= _KEPT:
-                self._plans.clear()
-            self._plans[key] = plan
+        if UNKNOWN in key:
+            plan = self._plan_of(resolved, dtype, where)
+            direct = False
+        else:
+            plan = self._plan(resolved, dtype, where)
+        if direct:
+            self._keep(key, plan)
             given = tuple(values)
             result = self._run(plan, values, queue)
             if key[-3:] == (None, None, None) and queue is None:
@@ -158,6 +160,24 @@ class Elementwise(Expression):
                 "queue; pass arrays of the device"
             )
         return self._run_copies(plan, values, resolved)
+
+    def _keep(self, key: Any, plan: Plan) -> None:
+        if len(self._plans) >= _KEPT:
+            self._plans.clear()
+        self._plans[key] = plan
+
+    def _plan_of(
+        self, resolved: list[Any], dtype: object, device: Device
+    ) -> Plan:
+        """The plan for arguments of classes that tell nothing of their types,
+        as tensors."""
+        kinds = [r.kind if isinstance(r, Number) else key_of(r) for r in resolved]
+        key = (*kinds, dtype, device.address)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(resolved, dtype, device)
+            self._keep(key, plan)
+        return plan
 
     if TYPE_CHECKING:  # C makes the call, by this or without it
         __call__ = _call

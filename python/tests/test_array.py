@@ -7,6 +7,7 @@ import gc
 import mmap
 import pickle
 import unittest
+from unittest import mock
 
 import ompjit
 from support import SAXPY, needs_numpy, numpy as np
@@ -412,6 +413,14 @@ class Dlpack(unittest.TestCase):
         self.assertEqual(y.tolist(), [5] * 4)
         ompjit.elementwise("y = 2*x + y")(Tensor(x), Tensor(y))
         self.assertEqual(y.tolist(), [7] * 4)
+        again = AssertionError("the plan was not kept")
+        with mock.patch.object(ompjit.Elementwise, "_plan", side_effect=again):
+            ompjit.elementwise("y = 2*x + y")(Tensor(x), Tensor(y))
+        self.assertEqual(y.tolist(), [9] * 4)
+        with self.assertRaisesRegex(ompjit.ArgumentError, "do not fit"):
+            ompjit.elementwise("y = 2*x + y")(Tensor(x), Tensor(y[:3]))
+        ompjit.elementwise("y = y - x")(x=Tensor(x), y=Tensor(y))
+        ompjit.elementwise("y = y - x")(x=Tensor(x), y=Tensor(y))
         if not HOST:
             with self.assertRaisesRegex(ompjit.ArgumentError, "the function maps"):
                 m.mapped(4, 2, Tensor(x), Tensor(y))
