@@ -24,6 +24,18 @@ uint32_t ompjit__processors(void)
     return n > 0 ? (uint32_t)n : 1;
 }
 
+bool ompjit__other_processors(ompjit__processor_set *all,
+                              ompjit__processor_set *others)
+{
+    const int here = sched_getcpu();
+    *all = (ompjit__processor_set){0};
+    if (here < 0 || sched_getaffinity(0, BYTES, all->part))
+        return false;
+    *others = *all;
+    CPU_CLR_S((size_t)here, BYTES, others->part);
+    return CPU_COUNT_S(BYTES, others->part);
+}
+
 bool ompjit__place(pid_t child, enum ompjit__where where,
                    ompjit__processor_set *all)
 {

@@ -14,6 +14,10 @@ typedef struct {
     cpu_set_t part[8];
 } ompjit__processor_set;
 
+/* All that the calling thread may run on, and those but for the one where it
+ * runs: where a thread of its own is to begin. False: there is no other one. */
+bool ompjit__other_processors(ompjit__processor_set *all,
+                              ompjit__processor_set *others);
 enum ompjit__where { OMPJIT__HERE, OMPJIT__ELSEWHERE };
 
 /* A child that waits for input will begin on the calling thread's processor, or

@@ -7,6 +7,7 @@
  * NVRTC has compiled last. door/ is the other side.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,6 +36,9 @@ struct ompjit__session {
     uint8_t half_unit[OMPJIT__DIGEST]; /* the identity of its unit */
     ompjit__cuda *cuda;        /* NULL: none */
     bool own_process;          /* whose environment it may change */
+    bool assembler_begun;      /* its thread may be at work */
+    bool has_room;             /* the last memory limit was no tight one */
+    char cubin_arch[16];       /* of the last build; "": it was no cubin */
     ompjit__ahead *ahead;      /* the process's; NULL: none       */
     unsigned nahead;           /* halves with a build beside them */
     unsigned ahead_level;      /* at which the last half's are optimized */
@@ -71,6 +75,14 @@ static void stage_done(void *session, ompjit_stage stage, uint64_t start,
     s->tell(s->tell_data, OMPJIT__FRAME_STAGE, numbers, sizeof numbers);
 }
 
+/* Before the environment or the folder changes, or the process is copied. */
+static void end_assembler(ompjit__session *s)
+{
+    if (s->assembler_begun)
+        ompjit__assembler_end();
+    s->assembler_begun = false;
+}
+
 /* ---------------------------------------------------------------- settings */
 
 /* Sets or removes a variable of the environment as the application has it; in
@@ -80,11 +92,15 @@ static void take_variable(struct job *job, const char *name)
     bool set = ompjit__read_number(&job->arguments);
     char *value = ompjit__read_string(&job->arguments);
     const char *now = getenv(name);
-    if (job->session->own_process && value && set &&
-        !(now && !strcmp(now, value)))
-        setenv(name, value, 1);
-    else if (job->session->own_process && value && !set && now)
-        unsetenv(name);
+    const bool changes =
+        set ? value && !(now && !strcmp(now, value)) : value && now;
+    if (job->session->own_process && changes) {
+        end_assembler(job->session);
+        if (set)
+            setenv(name, value, 1);
+        else
+            unsetenv(name);
+    }
     free(value);
 }
 
@@ -93,9 +109,15 @@ static void take_variable(struct job *job, const char *name)
 static void take_folder(struct job *job)
 {
     char *folder = ompjit__read_string(&job->arguments);
-    if (job->session->own_process && folder && *folder && chdir(folder))
-        ompjit__report(job->compiler, "cannot enter %s: %s", folder,
-                       strerror(errno));
+    char *here = getcwd(NULL, 0);
+    if (job->session->own_process && folder && *folder &&
+        !(here && !strcmp(here, folder))) {
+        end_assembler(job->session);
+        if (chdir(folder))
+            ompjit__report(job->compiler, "cannot enter %s: %s", folder,
+                           strerror(errno));
+    }
+    free(here);
     free(folder);
 }
 
@@ -123,6 +145,7 @@ static void limit_memory(uint64_t bytes)
  * with other limits next. */
 static void take_settings(struct job *job)
 {
+    enum { ROOM = 1 << 30 }; /* bytes, of which some may be for nobody */
     ompjit__reader *r = &job->arguments;
     ompjit__compiler *c = job->compiler;
     c->assembler = (ompjit_assembler)ompjit__read_number(r);
@@ -136,6 +159,7 @@ static void take_settings(struct job *job)
     uint64_t memory = ompjit__read_number(r);
     if (job->session->own_process && !r->bad)
         limit_memory(memory);
+    job->session->has_room = !memory || memory >= ROOM;
 #define VARIABLE(name) take_variable(job, #name);
 #include "core/environment.def"
     take_folder(job);
@@ -213,6 +237,20 @@ static ompjit_status give_unit(struct job *job, ompjit__unit *unit,
                                                    : no_memory_for_results(err);
 }
 
+/* The assembler of a worker that has made a cubin is made ready for the next
+ * one while LLVM works. A copy of the process, or one that has begun a copy,
+ * leaves the other processors alone. Where memory is limited, all is left to the
+ * kernel itself. */
+static void begin_assembler(struct job *job, bool begun)
+{
+    ompjit__session *s = job->session;
+    if (!s->own_process || !*s->cubin_arch)
+        return;
+    ompjit__assembler_begin(job->compiler->assembler, s->cubin_arch,
+                            s->ahead && s->has_room && !begun);
+    s->assembler_begun = true;
+}
+
 /* There is one host half at most: that of the compile which is under way. */
 static void forget_early(ompjit__session *s)
 {
@@ -231,6 +269,7 @@ static ompjit_status early_read(struct job *job, ompjit_error *err)
     char *name = ompjit__read_string(&job->arguments);
     unsigned how = (unsigned)ompjit__read_number(&job->arguments);
     forget_early(s);
+    begin_assembler(job, false);
     if (!job->arguments.bad)
         s->early = ompjit__early_read(&host, name, how);
     free(name);
@@ -498,13 +537,13 @@ static bool begin_ahead(struct job *job, const ompjit__unit *unit)
     ompjit__buf next = read_view(job);
     if (job->arguments.bad || !next.size || !job->session->ahead)
         return false;
+    end_assembler(job->session);
     ompjit__ahead_begin(job->session->ahead, job->session, unit, next.data,
                         next.size);
     return true;
 }
 
-/* Result: an image. Meanwhile a worker loads nvJitLink in a thread, which ends
- * before the next request may change the environment. */
+/* Result: an image. */
 static ompjit_status build(struct job *job, ompjit_error *err)
 {
     ompjit__image image;
@@ -518,14 +557,12 @@ static ompjit_status build(struct job *job, ompjit_error *err)
         free(arch);
         return damaged(err);
     }
-    begin_ahead(job, unit);
-    bool loads = job->session->own_process && format == OMPJIT_FORMAT_CUBIN;
-    if (loads)
-        ompjit__assembler_begin(job->compiler->assembler);
+    bool begun = begin_ahead(job, unit);
+    snprintf(job->session->cubin_arch, sizeof job->session->cubin_arch, "%s",
+             arch && format == OMPJIT_FORMAT_CUBIN ? arch : "");
+    begin_assembler(job, begun);
     ompjit_status status = ompjit__build(job->compiler, unit, arch, format,
                                          &spec, &image, err);
-    if (loads)
-        ompjit__assembler_end();
     ompjit__spec_free(&spec);
     free(arch);
     if (status)

@@ -259,11 +259,15 @@ static void make_room(const struct assembler *by, const ompjit__arch *arch,
     free(teams);
 }
 
-void ompjit__assembler_begin(ompjit_assembler wanted)
+void ompjit__assembler_begin(ompjit_assembler wanted, const char *arch,
+                             bool rehearse)
 {
-    if (wanted == OMPJIT_ASSEMBLER_AUTO ||
-        wanted == OMPJIT_ASSEMBLER_NVJITLINK)
-        ompjit__nvjitlink_begin();
+    const ompjit__arch *row = NULL;
+    if (wanted != OMPJIT_ASSEMBLER_AUTO &&
+        wanted != OMPJIT_ASSEMBLER_NVJITLINK)
+        return;
+    if (!ompjit__arch_find(arch, &row, NULL) && row->ptx_given)
+        ompjit__nvjitlink_begin(rehearse ? row : NULL);
 }
 
 void ompjit__assembler_end(void)

@@ -29,9 +29,18 @@ typedef struct ompjit__assembly {
 ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err);
 ompjit_status ompjit__ptxas(ompjit__assembly *a, ompjit_error *err);
 
-/* Loads nvJitLink in a thread, once in a process. _end waits for the thread,
- * where there is one. */
-void ompjit__nvjitlink_begin(void);
+/* The two of ompjit__nvjitlink: in the calling thread, nvjitlink.c; and in a
+ * worker's thread for it, nvjitlink_thread.c. `there` is false where there is no
+ * such thread, or it has something to do, or the text is large. */
+ompjit_status ompjit__nvjitlink_here(ompjit__assembly *a, ompjit_error *err);
+bool ompjit__nvjitlink_there(ompjit__assembly *a, ompjit_status *status,
+                             ompjit_error *err);
+/* Loads the library, the first time in a process. Any thread. nvjitlink.c */
+void ompjit__nvjitlink_load(void);
+/* Has that thread load nvJitLink, and make itself ready for kernels of an
+ * architecture where that is not NULL. _end waits until it has nothing to do.
+ * For the main thread of a worker. nvjitlink_thread.c */
+void ompjit__nvjitlink_begin(const ompjit__arch *arch);
 void ompjit__nvjitlink_end(void);
 
 /* The failure of an assembler whose log is filled: decides between the two. */

@@ -2,7 +2,7 @@
  *
  * PTX to cubin by NVIDIA's nvJitLink library, in this process. It needs neither
  * a GPU nor the driver. Loaded at first use, versions 12 and 13, or ahead of it
- * by a thread: loading takes as long as assembling a small kernel.
+ * (nvjitlink_thread.c): loading takes as long as assembling a small kernel.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -124,6 +124,11 @@ static void load(void)
     library.version = major * 10 + minor;
 }
 
+void ompjit__nvjitlink_load(void)
+{
+    pthread_once(&library.once, load);
+}
+
 /* -------------------------------------------------------------- assembling */
 
 /* Appends one of the two logs; nothing where the library has none. */
@@ -179,40 +184,9 @@ static ompjit_status link(handle *h, ompjit__assembly *a, ompjit_error *err)
                   : take_cubin(*h, a, err);
 }
 
-/* ------------------------------------------------------------------- ahead */
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_t thread;
-    bool begun, ended;
-} ahead = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* pthread_once has whoever needs the library meanwhile wait for the thread. */
-static void *load_ahead(void *unused)
+ompjit_status ompjit__nvjitlink_here(ompjit__assembly *a, ompjit_error *err)
 {
-    pthread_once(&library.once, load);
-    return unused;
-}
-
-void ompjit__nvjitlink_begin(void)
-{
-    pthread_mutex_lock(&ahead.lock);
-    if (!ahead.begun)
-        ahead.begun = !pthread_create(&ahead.thread, NULL, load_ahead, NULL);
-    pthread_mutex_unlock(&ahead.lock);
-}
-
-void ompjit__nvjitlink_end(void)
-{
-    pthread_mutex_lock(&ahead.lock);
-    if (ahead.begun && !ahead.ended)
-        ahead.ended = !pthread_join(ahead.thread, NULL);
-    pthread_mutex_unlock(&ahead.lock);
-}
-
-ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err)
-{
-    pthread_once(&library.once, load);
+    ompjit__nvjitlink_load();
     if (library.status) {
         if (err)
             *err = library.why;
@@ -231,4 +205,12 @@ ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err)
     if (h)
         library.api.destroy(&h);
     return status;
+}
+
+ompjit_status ompjit__nvjitlink(ompjit__assembly *a, ompjit_error *err)
+{
+    ompjit_status status;
+    return ompjit__nvjitlink_there(a, &status, err)
+               ? status
+               : ompjit__nvjitlink_here(a, err);
 }

@@ -35,10 +35,12 @@ ompjit_status ompjit__nvptx_emit(LLVMModuleRef m, LLVMTargetMachineRef tm,
 ompjit_status ompjit__assemble(ompjit__compiler *compiler, const char *arch,
                                const ompjit__buf *ptx, ompjit__image *image,
                                ompjit_error *err);
-/* Loads the assembler in a thread, the first time in a process, while a kernel
- * is compiled. _end waits for that thread: until then no environment variable
- * may change. backend/nvptx/assemble.c */
-void ompjit__assembler_begin(ompjit_assembler wanted);
+/* Makes the assembler ready in a thread while a kernel is compiled: loads it,
+ * the first time in a process, and (`rehearse`) assembles something for nobody.
+ * _end waits for that: until then no environment variable may change, and the
+ * process may not fork. backend/nvptx/assemble.c */
+void ompjit__assembler_begin(ompjit_assembler wanted, const char *arch,
+                             bool rehearse);
 void ompjit__assembler_end(void);
 /* The resources of all kernels in a cubin: *n of them, malloc'd, each with a
  * symbol of its own to be freed. Any bytes may be given. ASSEMBLE error for
