@@ -652,7 +652,17 @@ fails_with '`-include` cannot be used: flang has no such flag' "-include" \
 fails_with '`-J` cannot be used: its value' "-J alone" "$ompjit" run -J "" \
     "$tmp/hello.f90"
 expect=hello
-prints "flags that mean nothing here" -q -fPIC -Wall -fopenmp "$tmp/hello.f90"
+prints "flags that mean nothing here" -q -fPIC -Wall -fopenmp \
+    -ffree-line-length-none "$tmp/hello.f90"
+source macro.f90 '#define N 7' 'program p' 'print "(i0)", N' 'end'
+expect=7
+prints "-cpp" -q -cpp "$tmp/macro.f90"
+source locks.f '      program p' "      include 'omp_lib.h'" \
+    '      integer n' '!$omp target map(from: n)' '      n = omp_get_num_teams()' \
+    '!$omp end target' '      print "(i0)", n' '      end'
+expect=1
+prints "omp_lib.h" -q --device=host "$tmp/locks.f"
+succeeds "  by ompjit fc" "$ompjit" fc -fopenmp "$tmp/locks.f" -o "$tmp/locks"
 
 source beyond.f90 'program p' 'integer :: a(10), i' 'a = 0' \
     '!$omp target map(tofrom: a(1:5))' 'do i = 1, 6' 'a(i) = i' 'end do' \

@@ -660,6 +660,10 @@ static void driver_words(struct fortran *f, const struct request *r,
     if (!r->openmp)
         ompjit__args_add(out, "-fopenmp");
     request_add_words(r, out);
+    if (r->sources) {
+        ompjit__args_add(out, "-I"); /* omp_lib.h */
+        ompjit__args_add(out, f->flang->include_dir);
+    }
 }
 
 static int run_offloading(struct fortran *f, const struct request *r)

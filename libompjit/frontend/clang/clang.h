@@ -151,6 +151,7 @@ typedef struct ompjit__flag {
     enum {
         OMPJIT__FLAG_PAIRED, /* has a value                                  */
         OMPJIT__FLAG_OTHERS, /* likewise, but is another compiler's          */
+        OMPJIT__FLAG_IGNORED, /* begins so, and means nothing here           */
         OMPJIT__FLAG_MEANS,  /* others in its place: words for both halves   */
         OMPJIT__FLAG_REFUSED /* `host` is the reason                         */
     } kind;

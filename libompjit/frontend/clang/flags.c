@@ -130,6 +130,8 @@ static ompjit_status add_flag(const ompjit__flags *flags,
             add_pair(command, row->flag, value, dir);
         return OMPJIT_OK;
     }
+    if (row && row->kind == OMPJIT__FLAG_IGNORED)
+        return OMPJIT_OK;
     if (!row && !is_passed(flags, flag))
         return refuse(flag, *flag == '-' ? "it is not known here"
                                          : "it is no flag",

@@ -63,8 +63,9 @@ ompjit_status ompjit__flang_find(ompjit__flang *out, ompjit_error *err)
     if (status)
         return status;
     flang.resource_dir = beside_flang(flang.path, "../lib/clang/" MAJOR);
+    flang.include_dir = beside_flang(flang.path, "../include/flang");
     flang.fir_opt = beside_flang(flang.path, "fir-opt");
-    if (!flang.resource_dir || !flang.fir_opt) {
+    if (!flang.resource_dir || !flang.include_dir || !flang.fir_opt) {
         ompjit__flang_free(&flang);
         return ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND);
     }
@@ -76,6 +77,7 @@ void ompjit__flang_free(ompjit__flang *flang)
 {
     free(flang->path);
     free(flang->resource_dir);
+    free(flang->include_dir);
     free(flang->fir_opt);
     *flang = (ompjit__flang){0};
 }

@@ -39,6 +39,7 @@ ompjit_status ompjit__frontend_fortran(ompjit_context *ctx, const char *source,
 typedef struct ompjit__flang {
     char *path;         /* of the executable            */
     char *resource_dir; /* of its runtime library       */
+    char *include_dir;  /* of omp_lib.h and its modules */
     char *fir_opt;      /* flang's tool for its own IR  */
 } ompjit__flang;
 

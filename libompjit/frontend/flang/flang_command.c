@@ -16,6 +16,7 @@
 static const ompjit__flag rows[] = {
 #define PAIR(flag) {flag, OMPJIT__FLAG_PAIRED, NULL, NULL},
 #define MEANS(flag, host, device) {flag, OMPJIT__FLAG_MEANS, host, device},
+#define IGNORE(prefix) {prefix, OMPJIT__FLAG_IGNORED, NULL, NULL},
 #define REFUSE(prefix, why) {prefix, OMPJIT__FLAG_REFUSED, why, NULL},
 #include "frontend/flang/flang_flags.def"
 };
@@ -205,6 +206,8 @@ ompjit_status ompjit__flang_command(const ompjit__flang *flang,
         add_start(flang, options, &command);
         add_form(options->name, &command);
         status = add_flags(&rest, &command, err);
+        add_both(&command, "-I"); /* omp_lib.h */
+        add_both(&command, flang->include_dir);
         if (options->signatures) /* the last one counts */
             ompjit__args_add(&command.host, "-debug-info-kind=standalone");
         list_dirs(&command.host, dirs);
