@@ -62,6 +62,10 @@ succeeds "  the program" timeout 120 env OMPJIT_DEVICE=host ./constants
 like "$out" ' thr two one   7   3   7  -4\.0   3\.0  -2\.0   1\.0' \
     "  prints what it must"
 like "$out" '^   16   15$' "  to its end"
+succeeds "optional scalars" "$fc" -fopenmp -O2 "$from/optional_scalars.f90" \
+    -o "$tmp/optional"
+is "$(OMPJIT_DEVICE=host "$tmp/optional" | tr '\n' ' ')" \
+    "8270527 1 0 200009 3 2000324 90000 " "  present and absent"
 # It maps an allocatable component in place of its object.
 succeeds "components of objects" "$fc" -fopenmp -O2 "$from/objects.F90" \
     -o objects

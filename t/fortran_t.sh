@@ -395,6 +395,14 @@ expect='11111111
 prints_everywhere "optional dummies" optional.f90
 prints "  copied" -q --device=host --host-memory=separate "$from/optional.f90"
 prints "  shared" -q --device=host --host-memory=shared "$from/optional.f90"
+expect='8270527
+1
+0
+200009
+3
+2000324
+90000'
+prints_everywhere "optional scalars" optional_scalars.f90
 expect='bounds 27
 scalars 72
 writes 18 5 3 9 5

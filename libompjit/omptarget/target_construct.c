@@ -79,12 +79,13 @@ static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
 
 /* ---------------------------------------------------------------- privates */
 
-/* Does the entry stand for a copy of the construct's own, whose address is
- * passed? */
-static bool is_private(uint64_t type)
+/* Does entry i stand for a copy of the construct's own, whose address is passed?
+ * Of an absent dummy of Fortran's there is none. */
+static bool is_private(const ompjit__maps *m, int32_t i)
 {
+    const uint64_t type = (uint64_t)m->types[i];
     return type & OMPJIT__MAP_PRIVATE && type & OMPJIT__MAP_TARGET_PARAM &&
-           !(type & OMPJIT__MAP_LITERAL);
+           !(type & OMPJIT__MAP_LITERAL) && (m->bases[i] || m->begins[i]);
 }
 
 /* firstprivate, or a pointer that the construct initialises (ATTACH). */
@@ -100,7 +101,7 @@ static void lay_out(arguments *a, const ompjit__maps *m)
     for (int initialised = 0; initialised <= 1; initialised++) {
         for (int32_t i = 0; i < m->n; i++) {
             uint64_t type = (uint64_t)m->types[i];
-            if (!is_private(type) || is_initialised(type) != initialised)
+            if (!is_private(m, i) || is_initialised(type) != initialised)
                 continue;
             a->at[i] = (char *)a->total;
             a->total += ((size_t)m->sizes[i] + PRIVATE_ALIGNMENT - 1) /
@@ -160,7 +161,7 @@ static ompjit_status make_privates(arguments *a, ompjit__construct *c,
     ompjit_status st = find_storage(a, c, err);
     for (int32_t i = 0; i < m->n && !st; i++) {
         uint64_t type = (uint64_t)m->types[i];
-        if (!is_private(type))
+        if (!is_private(m, i))
             continue;
         if (is_initialised(type))
             fill_one(c, i, staging + ((uintptr_t)a->at[i] - a->filled));
@@ -210,7 +211,7 @@ static void add_value(arguments *a, const ompjit__construct *c, int32_t i,
         *value = part ? base & ((UINT64_C(1) << 8 * size) - 1) : base;
     } else if (type & OMPJIT__MAP_PRIVATE) {
         uintptr_t delta = type & OMPJIT__MAP_ATTACH ? 0 : base - begin;
-        *value = (uintptr_t)a->at[i] + delta;
+        *value = is_private(m, i) ? (uintptr_t)a->at[i] + delta : 0;
         a->sizes[a->n] = delta ? 0 : (uint64_t)m->sizes[i];
     } else {
         if (it) /* PTR_AND_OBJ: begin has loaded the pointer */
@@ -440,12 +441,12 @@ static bool is_constant(const ompjit__construct *c, const arguments *a,
 {
     const ompjit__maps *m = c->maps;
     uint64_t type = (uint64_t)m->types[i];
-    if (m->sizes[i] <= 0 || m->sizes[i] > OMPJIT_CONTENTS_MAX ||
+    if (m->sizes[i] <= 0 || m->sizes[i] > OMPJIT_CONTENTS_MAX || !m->begins[i] ||
         m->bases[i] != m->begins[i] || !(type & OMPJIT__MAP_TO) ||
         type & (OMPJIT__MAP_FROM | OMPJIT__MAP_LITERAL |
                 OMPJIT__MAP_PTR_AND_OBJ | OMPJIT__MAP_ATTACH))
         return false;
-    return is_private(type) || (noalias >> param & 1 &&
+    return is_private(m, i) || (noalias >> param & 1 &&
                                 is_current(c, i, a->values[param]));
 }
 

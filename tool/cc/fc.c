@@ -44,6 +44,7 @@ struct fortran {
     bool own_version; /* of OpenMP: not the user's, who hears nothing of it */
     bool needs_hlfir;  /* the last run failed so: nothing was shown          */
     bool needs_repair; /* or so                                              */
+    bool optionals;    /* the host half has private copies of scalars       */
     unsigned sources; /* so far: their files have numbers */
 };
 
@@ -352,10 +353,19 @@ static bool turn_device(ompjit__buf *before, ompjit__buf *after)
     return ompjit__hlfir_for_gpu(before, after);
 }
 
+/* The same, with the change of a host half whose optional scalars have become
+ * private copies. */
+static bool turn_optionals(ompjit__buf *before, ompjit__buf *after)
+{
+    ompjit__hlfir_optional_scalars(before);
+    return ompjit__hlfir_for_gpu(before, after);
+}
+
 /* A host half's HLFIR as flang reads it. */
 static bool turn_host(ompjit__buf *before, ompjit__buf *after)
 {
     ompjit__hlfir_whole_objects(before);
+    ompjit__hlfir_optional_scalars(before);
     ompjit__hlfir_boxes(before, after);
     return true;
 }
@@ -365,6 +375,14 @@ static bool turn_objects(ompjit__buf *before, ompjit__buf *after)
 {
     if (ompjit__hlfir_whole_objects(before))
         ompjit__hlfir_boxes(before, after);
+    return true;
+}
+
+/* Nothing, where no region has an optional scalar by value. */
+static bool turn_scalars(ompjit__buf *before, ompjit__buf *after)
+{
+    if (ompjit__hlfir_optional_scalars(before))
+        ompjit__buf_add(after, before->data, before->size);
     return true;
 }
 
@@ -392,7 +410,9 @@ static int compile_by_hlfir(struct fortran *f, const struct files *files,
                          .device = true, .hosts_triple = true},
         with_lines);
     if (!status)
-        status = rewrite(files->hlfir, turn_device, &changed);
+        status = rewrite(files->hlfir,
+                         f->optionals ? turn_optionals : turn_device,
+                         &changed);
     return status ? status : compile_hlfir(f, files, command, true);
 }
 
@@ -403,6 +423,7 @@ static int map_objects(struct fortran *f, const struct files *files,
 {
     bool changed = false;
     ompjit__args words = {0};
+    f->optionals = false;
     add_list(&words, offloads);
     add_list(&words, with_lines);
     ompjit__args_add(&words, "-w");
@@ -414,7 +435,10 @@ static int map_objects(struct fortran *f, const struct files *files,
                                                     .again = true},
                                    (const char *const *)words.v);
     if (!status)
-        status = rewrite(files->hlfir, turn_objects, &changed);
+        status = rewrite(files->hlfir, turn_scalars, &f->optionals);
+    if (!status)
+        status = rewrite(files->hlfir,
+                         f->optionals ? turn_host : turn_objects, &changed);
     if (changed && !status)
         status = compile_hlfir(f, files, command, false);
     ompjit__args_free(&words);
@@ -474,7 +498,7 @@ static int compile_repaired(struct fortran *f, const struct files *files,
     free(file);
     bool changed;
     if (!status)
-        status = rewrite(files->hlfir, device ? turn_device : turn_host,
+        status = rewrite(files->hlfir, device ? turn_optionals : turn_host,
                          &changed);
     return status ? status : compile_hlfir(f, files, command, device);
 }
@@ -514,7 +538,7 @@ static int compile_device(struct fortran *f, const struct files *files,
                                            .output = files->device,
                                            .device = true},
                                        no_passes);
-    if (f->needs_hlfir)
+    if (f->needs_hlfir || (f->optionals && !repairs && !status))
         status = compile_by_hlfir(f, files, command);
     if (!status && !f->only_show)
         status = halves_match(files->host, files->device, false);

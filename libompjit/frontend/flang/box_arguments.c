@@ -8,6 +8,8 @@
  *   %12 = omp.map.info ... -> !fir.ref<!fir.box<!fir.array<?xf32>>>
  *   omp.target map_entries(%12 -> %ompjit_arg1 : !fir.ref<!fir.box<...>>) {
  *     %arg1 = fir.load %ompjit_arg1 : !fir.ref<!fir.box<!fir.array<?xf32>>>
+ *
+ * That of an optional dummy only if the argument is present.
  */
 #include <string.h>
 
@@ -15,7 +17,8 @@
 #include "frontend/flang/part.h"
 
 /* The box as which a region declares an argument; n 0: it is no box. */
-static struct part box_of(struct part argument, struct part body)
+static struct part box_of(struct part argument, struct part body,
+                          bool *optional)
 {
     const char *end = end_of(body);
     ompjit__buf word = {0};
@@ -27,6 +30,7 @@ static struct part box_of(struct part argument, struct part body)
     const char *stop = use ? end_of_line(use, end) : NULL;
     const char *type = use ? find(up_to(use, stop), " : (") : NULL;
     ompjit__buf_free(&word);
+    *optional = type && find(up_to(use, type), "optional");
     if (!type || (strncmp(type + 4, "!fir.box<", 9) &&
                   strncmp(type + 4, "!fir.class<", 11)))
         return (struct part){end, 0};
@@ -66,6 +70,39 @@ struct entries {
     struct part body;               /* of the region */
 };
 
+/* Adds a load of the box: of an optional dummy, where there is one. There are no
+ * branches, which would make another kernel of the region. */
+static void add_load(ompjit__buf *loads, struct part argument, struct part box,
+                     bool optional)
+{
+    const struct part name = {argument.p + 1, argument.n - 1};
+    if (!optional) {
+        ompjit__buf_printf(loads,
+                           "%%%.*s = fir.load %%ompjit_%.*s : "
+                           "!fir.ref<%.*s>\n",
+                           PRINT(name), PRINT(name), PRINT(box));
+        return;
+    }
+    ompjit__buf_printf(loads,
+                       "%%ompjit_is_%.*s = fir.is_present %%ompjit_%.*s : "
+                       "(!fir.ref<%.*s>) -> i1\n"
+                       "%%ompjit_room_%.*s = fir.alloca %.*s\n"
+                       "%%ompjit_at_%.*s = arith.select %%ompjit_is_%.*s, "
+                       "%%ompjit_%.*s, %%ompjit_room_%.*s : !fir.ref<%.*s>\n",
+                       PRINT(name), PRINT(name), PRINT(box), PRINT(name),
+                       PRINT(box), PRINT(name), PRINT(name), PRINT(name),
+                       PRINT(name), PRINT(box));
+    ompjit__buf_printf(loads,
+                       "%%ompjit_box_%.*s = fir.load %%ompjit_at_%.*s : "
+                       "!fir.ref<%.*s>\n"
+                       "%%ompjit_no_%.*s = fir.absent %.*s\n"
+                       "%%%.*s = arith.select %%ompjit_is_%.*s, "
+                       "%%ompjit_box_%.*s, %%ompjit_no_%.*s : %.*s\n",
+                       PRINT(name), PRINT(name), PRINT(box), PRINT(name),
+                       PRINT(box), PRINT(name), PRINT(name), PRINT(name),
+                       PRINT(name), PRINT(box));
+}
+
 /* Adds one type, and a load for `loads` where the argument is a box. */
 static void add_type(struct entries *e, ompjit__buf *out, ompjit__buf *types,
                      ompjit__buf *names, ompjit__buf *loads)
@@ -74,17 +111,15 @@ static void add_type(struct entries *e, ompjit__buf *out, ompjit__buf *types,
     const char *arrow = value.p + value.n + sizeof " -> " - 1;
     const struct part argument = type_at(arrow, e->stop);
     const struct part type = type_at(e->type, e->stop);
-    const struct part box = box_of(argument, e->body);
+    bool optional;
+    const struct part box = box_of(argument, e->body, &optional);
     const bool is_box = box.n && retype_map(out, value, box);
     ompjit__buf_printf(names, "%.*s -> %s%.*s", PRINT(value),
                        is_box ? "%ompjit_" : "%", (int)argument.n - 1,
                        argument.p + 1);
     if (is_box) {
         ompjit__buf_printf(types, "!fir.ref<%.*s>", PRINT(box));
-        ompjit__buf_printf(loads,
-                           "%.*s = fir.load %%ompjit_%.*s : !fir.ref<%.*s>\n",
-                           PRINT(argument), (int)argument.n - 1,
-                           argument.p + 1, PRINT(box));
+        add_load(loads, argument, box, optional);
     } else {
         ompjit__buf_add(types, type.p, type.n);
     }

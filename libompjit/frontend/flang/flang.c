@@ -383,6 +383,8 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
         status = repaired(run, &device, &device_text, err);
     if (!status && device_text.size) {
         ompjit__hlfir_whole_objects(&host_text);
+        ompjit__hlfir_optional_scalars(&host_text);
+        ompjit__hlfir_optional_scalars(&device_text);
         ompjit__hlfir_boxes(&host_text, &boxes);
         status = boxes.failed ? ompjit__no_memory(err, OMPJIT_STAGE_FRONTEND)
                               : host_of_hlfir(run, &boxes, pair, err);
@@ -399,14 +401,48 @@ static ompjit_status by_repair(struct run *run, struct ompjit__pair *pair,
     return status;
 }
 
+/* The device half once more, of HLFIR with the change that the host half's has
+ * had. */
+static ompjit_status pass_optionals(struct run *run, struct ompjit__pair *pair,
+                                    ompjit_error *err)
+{
+    ompjit__args words = {0};
+    ompjit__buf text = {0};
+    ompjit__hlfir_command(&run->command->device, OMPJIT_CONFIG_TRIPLE, &words);
+    ompjit_status status = written_by(run, &words, &run->source, &text, err);
+    ompjit__args_free(&words);
+    if (status)
+        return status;
+    ompjit__hlfir_optional_scalars(&text);
+    ompjit__buf_free(&run->device.out);
+    run->device.out = text;
+    return code_of_hlfir(run, pair, err);
+}
+
+/* Has optional scalars of regions passed by address. Not at -O0 where regions have
+ * boxes: their loads would make other kernels of them, whose reductions are lost
+ * on a GPU unless the optimizer makes them SPMD. */
+static bool change_optionals(struct run *run)
+{
+    ompjit__buf boxes = {0};
+    ompjit__hlfir_boxes(&run->hlfir, &boxes);
+    const bool loads = boxes.size != run->hlfir.size;
+    ompjit__buf_free(&boxes);
+    return !(loads && run->options->opt_level == OMPJIT_O0) &&
+           ompjit__hlfir_optional_scalars(&run->hlfir);
+}
+
 /* The host half once more, of HLFIR that maps whole objects, where flang has
- * mapped less of one than a target region uses. The device half does not tell.
+ * mapped less of one than a target region uses: the device half does not tell.
+ * And both, where a region has an optional scalar by value.
  */
 static ompjit_status map_objects(struct run *run, struct ompjit__pair *pair,
                                  ompjit_error *err)
 {
     ompjit__buf boxes = {0}, warnings = run->host.diag;
-    if (!ompjit__hlfir_whole_objects(&run->hlfir))
+    const bool objects = ompjit__hlfir_whole_objects(&run->hlfir);
+    const bool optionals = change_optionals(run);
+    if (!objects && !optionals)
         return OMPJIT_OK;
     run->host.diag = (ompjit__buf){0};
     ompjit__hlfir_boxes(&run->hlfir, &boxes);
@@ -423,7 +459,7 @@ static ompjit_status map_objects(struct run *run, struct ompjit__pair *pair,
             "a target region uses: name the object in a map clause, "
             "map(tofrom: object)",
             run->options->name);
-    return status;
+    return !status && optionals ? pass_optionals(run, pair, err) : status;
 }
 
 static ompjit_status compile_halves(struct run *run, ompjit_error *err)

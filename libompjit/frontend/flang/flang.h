@@ -11,6 +11,7 @@
  *   box_arguments.c   arguments of target regions that are boxes
  *   outside_values.c  constant arrays in target regions
  *   whole_objects.c   objects of which a region uses more than flang maps
+ *   optional_scalars.c  optional dummies that a region has by value
  *   fortran_inputs.c  the files that a source may read, for the cache's key
  *   modules.c         folders of .mod files, which are kept with the unit
  *   flang.c           one compile, by the cache or in a pair of processes
@@ -130,6 +131,12 @@ void ompjit__outside_passes(const ompjit__flang *flang,
  * more than flang maps. False: there is none, and the text is as before. */
 bool ompjit__hlfir_whole_objects(ompjit__buf *hlfir);
 
+/* ----------------------------------------------------- optional_scalars.c */
+
+/* Has a half's HLFIR pass private copies of optional scalars that a target region
+ * has without a clause. False: there is none, and the text is as before. */
+bool ompjit__hlfir_optional_scalars(ompjit__buf *hlfir);
+
 /* ------------------------------------------------------- fortran_inputs.c */
 
 /* Adds to a key the contents of all files that the source may read: modules
@@ -150,7 +157,8 @@ ompjit_status ompjit__fortran_check(const char *source, const char *name,
  * may stand in a comment. */
 struct ompjit__fortran_names {
     bool storage; /* COMMON or EQUIVALENCE                             */
-    bool objects; /* regions, or `concurrent`, and components in one text */
+    bool objects; /* regions, or `concurrent`, and components, or OPTIONAL, in
+                     one text                                          */
 };
 
 /* All are true where memory is short. */

@@ -209,7 +209,8 @@ static void look_through(struct search *s, const char *text)
 {
     s->names.storage |= has_name(text, "common", strlen("common")) ||
                         has_name(text, "equivalence", strlen("equivalence"));
-    s->names.objects |= strchr(text, '%') &&
+    s->names.objects |= (strchr(text, '%') ||
+                         has_name(text, "optional", strlen("optional"))) &&
                         (has_name(text, "target", strlen("target")) ||
                          has_name(text, "concurrent", strlen("concurrent")));
     count_modules(s, text);

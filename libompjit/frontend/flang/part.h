@@ -27,16 +27,26 @@ static inline const char *find(struct part in, const char *word)
     return in.n ? memmem(in.p, in.n, word, strlen(word)) : NULL;
 }
 
+static inline const char *end_of(struct part x)
+{
+    return x.p + x.n;
+}
+
+/* Between two words; n 0: they are not there. */
+static inline struct part between(struct part text, const char *start,
+                                  const char *stop)
+{
+    const char *p = find(text, start);
+    const char *from = p ? p + strlen(start) : NULL;
+    const char *to = p ? find(up_to(from, end_of(text)), stop) : NULL;
+    return to ? up_to(from, to) : (struct part){text.p, 0};
+}
+
 /* Where p's line ends, its end not included. */
 static inline const char *end_of_line(const char *p, const char *end)
 {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     return stop ? stop : end;
-}
-
-static inline const char *end_of(struct part x)
-{
-    return x.p + x.n;
 }
 
 /* The line at p, without its end. */
@@ -127,6 +137,21 @@ static inline struct part definition(struct part function, struct part value)
         p = next_line(line, end);
     }
     return (struct part){end, 0};
+}
+
+/* The last line that defines the value; n 0: none. Regions that have ended may
+ * have had values of the same name. */
+static inline struct part last_definition(struct part text, struct part value)
+{
+    const char *end = end_of(text);
+    struct part found = {end, 0};
+    for (const char *p = text.p; p < end;) {
+        struct part line = line_at(p, end);
+        if (same(defined_by(line), value))
+            found = line;
+        p = next_line(line, end);
+    }
+    return found;
 }
 
 /* The type at p, up to a comma, blank or bracket that is not within it. */

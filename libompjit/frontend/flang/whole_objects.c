@@ -237,22 +237,12 @@ static bool bounds_use_more(struct part function, struct part bounds,
 
 static const char mark[] = ", partial_map = true";
 
-/* Between two words; n 0: they are not there. */
-static struct part between(struct part text, const char *start,
-                           const char *stop)
-{
-    const char *p = find(text, start);
-    const char *from = p ? p + strlen(start) : NULL;
-    const char *to = p ? find(up_to(from, end_of(text)), stop) : NULL;
-    return to ? up_to(from, to) : (struct part){text.p, 0};
-}
-
 /* Takes the mark from the map of a region's argument, where the region uses
  * more than that maps. */
 static bool widen(struct part function, struct part head, struct part body,
                   struct part value, struct part argument)
 {
-    struct part map = definition(function, value);
+    struct part map = last_definition(function, value);
     char *at = (char *)(uintptr_t)find(map, mark);
     if (!at)
         return false;
