@@ -72,6 +72,13 @@ def has(name):
     return importlib.util.find_spec(name) is not None
 
 
+# Without the GIL another thread may hold the lock of one of Python's own
+# dictionaries while a process is forked: the child waits for it for ever.
+with_gil = unittest.skipUnless(
+    getattr(sys, "_is_gil_enabled", lambda: True)(), "forks need the GIL"
+)
+
+
 class Processes(unittest.TestCase):
     def setUp(self):
         made = tempfile.TemporaryDirectory()
@@ -166,6 +173,7 @@ class Processes(unittest.TestCase):
                 os._exit(2)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
+    @with_gil
     def test_fork_while_others_compile(self):
         """The child of any moment compiles, and so do the parent's threads."""
         if not ompjit.device().is_host:
@@ -224,6 +232,7 @@ class Processes(unittest.TestCase):
             self.skipTest("ctypes is for one interpreter")
         self.assertEqual(out, ["failed"] * 4)
 
+    @with_gil
     def test_fork_while_others_start_libomp(self):
         text = (
             "import os, signal, threading\n"
@@ -244,6 +253,7 @@ class Processes(unittest.TestCase):
         for _ in range(12):
             self.run_python(text, sys.executable)
 
+    @with_gil
     def test_fork_while_others_map(self):
         """The child of any moment maps arrays of its own."""
         if not ompjit.device().is_host:
