@@ -403,6 +403,10 @@ expect='8270527
 2000324
 90000'
 prints_everywhere "optional scalars" optional_scalars.f90
+expect='   6   2   2   3   9  15   2
+   7   2   2   4  11  18   2
+   4'
+prints_everywhere "variables of link" link.f90
 expect='bounds 27
 scalars 72
 writes 18 5 3 9 5

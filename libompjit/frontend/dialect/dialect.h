@@ -39,6 +39,9 @@ LLVMValueRef ompjit__debug_kernel_call(LLVMValueRef f);
 /* Corrects a device half that flang has made; others stay as they are. Before
  * any check, which would refuse it. flang.c */
 void ompjit__mend_flang(LLVMModuleRef m);
+/* Has procedures find variables of `declare target link` where they are mapped. A
+ * step of it. link_variables.cc */
+void ompjit__load_link_variables(LLVMModuleRef m);
 /* Has flang made the module? flang.c */
 bool ompjit__is_flang(LLVMModuleRef m);
 /* Its kernels' modes, once all calls have LLVM 22's form. flang.c */

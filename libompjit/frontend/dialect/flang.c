@@ -12,7 +12,9 @@
  *                                 generic ones that became so
  *   entries of tasks              return void, where the runtime calls them as
  *                                 functions that return an i32: each gets a
- *                                 wrapper
+ *                                 wrapper. One that shares nothing has one
+ *                                 parameter, and is called with two
+ *   variables of link             by link_variables.cc
  *   loops with ordered regions    are divided as others: they get one chunk, so
  *                                 that one thread does all in order
  *   dummies                       are not promised to stay where they are: a
@@ -130,21 +132,21 @@ void ompjit__mend_flang_modes(LLVMModuleRef m)
 
 /* ------------------------------------------------------------------ tasks */
 
-/* A function of the same parameters that returns 0. */
+/* A function of the runtime's parameters that returns 0. */
 static LLVMValueRef wrap(LLVMModuleRef m, LLVMValueRef entry)
 {
     LLVMContextRef c = LLVMGetModuleContext(m);
-    LLVMTypeRef type = LLVMGlobalGetValueType(entry), params[2];
+    LLVMTypeRef type = LLVMGlobalGetValueType(entry);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(c);
+    LLVMTypeRef params[] = {i32, LLVMPointerTypeInContext(c, 0)};
     size_t n;
-    LLVMGetParamTypes(type, params);
     LLVMValueRef f = LLVMAddFunction(m, LLVMGetValueName2(entry, &n),
                                      LLVMFunctionType(i32, params, 2, false));
     LLVMSetLinkage(f, LLVMInternalLinkage);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(c);
     LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(c, f, "entry"));
     LLVMValueRef args[] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1)};
-    LLVMBuildCall2(b, type, entry, args, 2, "");
+    LLVMBuildCall2(b, type, entry, args, LLVMCountParamTypes(type), "");
     LLVMBuildRet(b, LLVMConstInt(i32, 0, false));
     LLVMDisposeBuilder(b);
     return f;
@@ -154,7 +156,7 @@ static bool returns_void(LLVMValueRef entry)
 {
     LLVMTypeRef type =
         LLVMIsAFunction(entry) ? LLVMGlobalGetValueType(entry) : NULL;
-    return type && LLVMCountParamTypes(type) == 2 &&
+    return type && LLVMCountParamTypes(type) <= 2 &&
            LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMVoidTypeKind;
 }
 
@@ -264,6 +266,7 @@ void ompjit__mend_flang(LLVMModuleRef m)
         return;
     drop_kernels(m);
     wrap_tasks(m);
+    ompjit__load_link_variables(m);
     order_loops(m);
     share_dummies(m);
     mend_lines(m);
