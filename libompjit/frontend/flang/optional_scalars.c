@@ -10,7 +10,8 @@
  *   omp.target map_entries(%5 -> %arg2 : ...) {
  *     %18:2 = hlfir.declare %arg2 {fortran_attrs = #fir.var_attrs<optional>, ...
  *
- * Both halves get the same change.
+ * Both halves get the same change. None is made where a region has something at
+ * its device address: flang does not read its own text of such regions' boxes.
  */
 #include <string.h>
 
@@ -86,11 +87,17 @@ static void rewrite(struct part text, const ompjit__buf *places,
     }
 }
 
+static bool is_readable(struct part text)
+{
+    return !find(text, " has_device_addr(") && !find(text, " use_device_addr(") &&
+           !find(text, " use_device_ptr(");
+}
+
 bool ompjit__hlfir_optional_scalars(ompjit__buf *hlfir)
 {
     const struct part text = {hlfir->data, hlfir->size};
     ompjit__buf places = {0}, out = {0};
-    if (find(text, by_value))
+    if (find(text, by_value) && is_readable(text))
         find_places(text, &places);
     if (places.size) {
         rewrite(text, &places, &out);
