@@ -395,6 +395,9 @@ expect='11111111
 prints_everywhere "optional dummies" optional.f90
 prints "  copied" -q --device=host --host-memory=separate "$from/optional.f90"
 prints "  shared" -q --device=host --host-memory=shared "$from/optional.f90"
+expect=' 0 27 -21'
+prints_everywhere "what is not allocated" unallocated.f90
+prints "  copied" -q --device=host --host-memory=separate "$from/unallocated.f90"
 expect='8270527
 1
 0

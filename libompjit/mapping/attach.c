@@ -143,6 +143,36 @@ static ompjit_status attach_item(ompjit__construct *c, const ompjit__item *it,
                   ompjit__present_device(pointee, it->begin), err);
 }
 
+/* Does the construct copy the pointer to the device? */
+static bool is_sent(const ompjit__construct *c, const char *pointer)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const ompjit__item *it = &c->items[i];
+        if (it->type & OMPJIT__MAP_TO && it->begin <= pointer &&
+            pointer + OMPJIT__POINTER_SIZE <= it->begin + it->size)
+            return true;
+    }
+    return false;
+}
+
+/* Is the pointer NULL, and its new copy not yet? flang sends all of an array's
+ * descriptor but its address, which says whether the array is allocated. */
+static bool lacks_null(const ompjit__construct *c, const ompjit__item *it)
+{
+    return it->pointer && !it->base && ompjit__is_new(c, it->pointer) &&
+           !is_sent(c, it->pointer_at);
+}
+
+static ompjit_status send_null(ompjit__construct *c, const ompjit__item *it,
+                               ompjit_error *err)
+{
+    static char *const null;
+    char *device = ompjit__present_device(it->pointer, it->pointer_at);
+    return device == it->pointer_at
+               ? OMPJIT_OK
+               : ompjit__transfer_put(c, device, &null, sizeof null, err);
+}
+
 /* After a failure c->attachments has those that were made, for
  * ompjit__attach_undo. */
 ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
@@ -157,6 +187,8 @@ ompjit_status ompjit__attach_all(ompjit__construct *c, ompjit_error *err)
         else if (it->pointer && it->device)
             st = attach(c, it->pointer, it->pointer_at, OMPJIT__POINTER_SIZE,
                         it->base, it->begin, it->device, err);
+        else if (lacks_null(c, it))
+            st = send_null(c, it, err);
     }
     return st;
 }
