@@ -91,7 +91,7 @@ static LLVMValueRef last_call(LLVMBasicBlockRef bb, LLVMValueRef f)
                : NULL;
 }
 
-/* Of a function that begins with such a switch. */
+/* Joins the parts of a function that begins with such a switch. */
 static void join_parts(LLVMBuilderRef builder, LLVMValueRef f,
                        LLVMValueRef creates)
 {
