@@ -17,7 +17,7 @@
 
 enum { TRIES = 20, MOST = TRIES * 3 / 4 };
 
-/* Of one child, in memory that it shares with its parent. */
+/* Memory that a child shares with its parent, to tell where it began. */
 struct seen {
     volatile int processor; /* where it began; -1: it has not yet */
 };

@@ -80,7 +80,7 @@ static ompjit_status arguments_free(arguments *a, ompjit__construct *c,
 /* ---------------------------------------------------------------- privates */
 
 /* Does entry i stand for a copy of the construct's own, whose address is passed?
- * Of an absent dummy of Fortran's there is none. */
+ * An absent dummy of Fortran's has none. */
 static bool is_private(const ompjit__maps *m, int32_t i)
 {
     const uint64_t type = (uint64_t)m->types[i];

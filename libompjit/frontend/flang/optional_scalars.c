@@ -55,17 +55,9 @@ static void add_places(ompjit__buf *places, struct part function,
 
 static void find_places(struct part text, ompjit__buf *places)
 {
-    const char *p = text.p, *end = end_of(text), *function = p;
-    while (p < end) {
-        struct part line = line_at(p, end);
-        size_t n = indentation(line);
-        if (starts(line, n, "func.func "))
-            function = p;
-        if (starts(line, n, "omp.target ") && line.p[line.n - 1] == '{')
-            add_places(places, up_to(function, line.p), line,
-                       body_of(line, end, "}"));
-        p = next_line(line, end);
-    }
+    struct target t = {.function = text};
+    for (const char *p = text.p; next_target(&p, end_of(text), &t);)
+        add_places(places, t.function, t.head, t.body);
 }
 
 /* The text with the new clauses. Those of one region come before the next one,

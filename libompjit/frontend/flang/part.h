@@ -169,4 +169,30 @@ static inline struct part type_at(const char *p, const char *end)
     return up_to(p, q);
 }
 
+/* A target region that has statements, and the text of its function before it. */
+struct target {
+    struct part function, head, body;
+};
+
+/* The next one from `*p` on; `function` is the text at first. False: there is
+ * none. */
+static inline bool next_target(const char **p, const char *end,
+                               struct target *t)
+{
+    while (*p < end) {
+        struct part line = line_at(*p, end);
+        size_t n = indentation(line);
+        *p = next_line(line, end);
+        if (starts(line, n, "func.func "))
+            t->function.p = line.p;
+        if (starts(line, n, "omp.target ") && line.p[line.n - 1] == '{') {
+            t->function = up_to(t->function.p, line.p);
+            t->head = line;
+            t->body = body_of(line, end, "}");
+            return true;
+        }
+    }
+    return false;
+}
+
 #endif

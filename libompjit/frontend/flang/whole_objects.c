@@ -276,19 +276,11 @@ static bool widen_all(struct part function, struct part head,
 bool ompjit__hlfir_whole_objects(ompjit__buf *hlfir)
 {
     const struct part text = {hlfir->data, hlfir->size};
-    const char *p = text.p, *end = end_of(text), *function = p;
+    struct target t = {.function = text};
     bool changed = false;
     if (!find(text, mark))
         return false;
-    while (p < end) {
-        struct part line = line_at(p, end);
-        size_t n = indentation(line);
-        if (starts(line, n, "func.func "))
-            function = p;
-        if (starts(line, n, "omp.target ") && line.p[line.n - 1] == '{')
-            changed |= widen_all(up_to(function, line.p), line,
-                                 body_of(line, end, "}"));
-        p = next_line(line, end);
-    }
+    for (const char *p = text.p; next_target(&p, end_of(text), &t);)
+        changed |= widen_all(t.function, t.head, t.body);
     return changed;
 }
